@@ -1,0 +1,65 @@
+package unavez
+
+// The sentences of [Error.Explain], one per word of the vocabulary.
+
+func explainEffect(effect Effect) string {
+	switch effect {
+	case NotSent:
+		return "nothing was sent."
+	case NotExecuted:
+		return "the provider answered that nothing was stamped or paid."
+	case Executed:
+		return "it was done at the provider."
+	case Unknown:
+		return "the request may have been executed; nothing that came back says so."
+	}
+	return "nothing about the effect."
+}
+
+func explainReason(reason Reason) string {
+	switch reason {
+	case ReasonFailed:
+		return "the provider's record of this key says failed: no document was issued and the stamp was refunded."
+	case ReasonNeverArrived:
+		return "the provider has no record of this key."
+	case ReasonUnknownStatus:
+		return "the answer names a status that the provider's page does not list."
+	case ReasonKeyMismatch:
+		return "the answer belongs to another key and was not adopted."
+	case ReasonDuplicate:
+		return "the provider lists more than one document under this key."
+	case ReasonKeyExpired:
+		return "the provider no longer remembers the key, so the same request could be executed a second time."
+	case ReasonKeyReused:
+		return "the key is held for a request with other bytes."
+	case ReasonConflict:
+		return "the provider reports a conflict for which its page gives no rule."
+	case ReasonContradiction:
+		return "two answers about one key exclude each other."
+	case ReasonStampedBefore:
+		return "the provider says that this was stamped before and does not show the document."
+	case ReasonOtherProvider:
+		return "the same record is unresolved at another provider."
+	case ReasonNoRecord:
+		return "the journal does not know the key and the provider documents no way to ask for it."
+	case ReasonOutcomeUnknown:
+		return "the provider itself does not know the outcome and says never to repeat it."
+	}
+	return string(reason)
+}
+
+func explainNext(next Next) string {
+	switch next {
+	case NextResend:
+		return "the same request under the same key is safe."
+	case NextReconcile:
+		return "call Reconcile with this key before anything is sent again."
+	case NextFixSameKey:
+		return "correct the request and send it under the same key."
+	case NextFixNewKey:
+		return "correct the request and send it under a new key."
+	case NextReview:
+		return "send nothing. Look the document up at the provider, then decide."
+	}
+	return "nothing can be done with this key."
+}

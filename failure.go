@@ -1,0 +1,172 @@
+package unavez
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+)
+
+// This file builds every *Error. Nothing else sets a disposition on one.
+
+// newError turns the decision that ended the call into its error; nil if it ended with a document.
+func (o *operation) newError(d decision) *Error {
+	if d.document != nil {
+		return nil
+	}
+	err := o.client.newError(o.intent, d.disposition, d.effect, d.next)
+	err.Reason, err.HTTPStatus, err.Code, err.Message = d.reason, d.status, d.code, d.message
+	err.RequestID, err.FieldErrors, err.UUID, err.Err = d.requestID, d.fieldErrors, d.uuid, d.err
+	err.detail, err.says = d.detail, d.says
+	for _, mark := range d.marks {
+		err.mark(mark)
+	}
+	if d.disposition == RetryLater {
+		err.setRetry(max(d.retryAfter, shortest))
+	}
+	o.mu.Lock()
+	err.Attempts = slices.Clone(o.attempts)
+	o.mu.Unlock()
+	return err
+}
+
+func (c *Client) newError(intent *Intent, disposition Disposition, effect Effect, next Next) *Error {
+	return &Error{
+		Op: string(intent.Operation), Provider: c.profile.Name, Key: intent.Key,
+		Disposition: disposition, Effect: effect, Next: next,
+	}
+}
+
+func (e *Error) setRetry(after time.Duration) {
+	e.RetryAfter, e.RetryAt = after, time.Now().Add(after)
+}
+
+// shortest is the default time after which a caller may come back.
+const shortest = time.Second
+
+// refusal is for everything that is wrong before anything is sent.
+func (c *Client) refusal(operation OperationName, key, detail string, mark error) *Error {
+	err := c.newError(&Intent{RecordID: RecordID{Key: key}, Operation: operation}, Refused, NotSent, NextFixSameKey)
+	err.detail = detail
+	err.mark(mark)
+	return err
+}
+
+func (c *Client) refuseNil(operation OperationName, what string) error {
+	return c.refusal(operation, "", what+" is nil", nil)
+}
+
+func (c *Client) unsupported(operation OperationName) *Error {
+	err := c.refusal(operation, "", "the provider documents no such operation", nil)
+	err.Err = errors.ErrUnsupported
+	return err
+}
+
+// refuseParams names the field. A provider's other errors may quote what they were given, so their text is not shown.
+func (c *Client) refuseParams(operation OperationName, key string, cause error) *Error {
+	var field *FieldError
+	switch {
+	case errors.As(cause, &field):
+		err := c.refusal(operation, key, field.Error(), nil)
+		err.Err = field
+		return err
+	case errors.Is(cause, errors.ErrUnsupported):
+		err := c.unsupported(operation)
+		err.Key = key
+		return err
+	}
+	err := c.refusal(operation, key, "the request could not be encoded", nil)
+	err.Err = cause
+	return err
+}
+
+// journalError is for an intent that could not be recorded: nothing was sent.
+func (c *Client) journalError(ctx context.Context, intent *Intent, cause error) *Error {
+	err := c.newError(intent, RetryLater, NotSent, NextResend)
+	err.setRetry(shortest)
+	if ctx.Err() != nil {
+		err.Err = context.Cause(ctx)
+		return err
+	}
+	err.detail, err.Err = "the journal could not record the intent, so nothing was sent", cause
+	err.mark(ErrNotRecorded)
+	return err
+}
+
+func (c *Client) heldError(record *Record, intent *Intent) *Error {
+	err := c.newError(intent, RetryLater, Unknown, NextReconcile)
+	err.detail = "another process or client is at work on this key"
+	err.mark(ErrOutcomeUnknown)
+	err.setRetry(max(min(record.HeldFor, lastStep), shortest))
+	return err
+}
+
+// reusedError is for a key that the journal holds for other bytes. While that operation is unresolved a person must look.
+func (c *Client) reusedError(intent *Intent, disposition Disposition) *Error {
+	err := c.newError(intent, disposition, NotSent, NextReconcile)
+	err.detail = "the journal holds this key for a request with other bytes; nothing was sent"
+	err.mark(ErrKeyReused)
+	if disposition == NeedsManualReview {
+		err.Reason, err.Effect = ReasonKeyReused, Unknown
+	}
+	return err
+}
+
+// recordedError answers again what the journal recorded.
+func (c *Client) recordedError(record *Record) *Error {
+	d := recordedDecision(record)
+	o := &operation{client: c, intent: &Intent{RecordID: record.RecordID, Operation: record.Operation}}
+	return o.newError(d)
+}
+
+func recordedDecision(record *Record) decision {
+	result := &record.Result
+	d := decision{
+		effect: result.Effect, disposition: result.Disposition, reason: result.Reason, next: result.Next,
+		status: result.HTTPStatus, code: result.Code, requestID: result.RequestID,
+		detail: "answered from the journal; nothing was sent", keepsRecord: true,
+	}
+	if record.State == StateQueued {
+		d.effect, d.disposition, d.next = NotSent, RetryLater, NextResend
+		d.detail = "the intent is recorded and was not sent yet"
+	}
+	return d
+}
+
+// leftError is for a caller whose context ended while the operation goes on for others.
+func (c *Client) leftError(ctx context.Context, f *flight, intent *Intent) *Error {
+	attempts, wasSent, rules := f.snapshot()
+	err := c.newError(intent, RetryLater, NotSent, NextResend)
+	err.Err, err.Attempts = context.Cause(ctx), attempts
+	err.detail = "the operation goes on for another caller"
+	err.setRetry(shortest)
+	if wasSent {
+		err.Effect = Unknown
+		err.mark(ErrOutcomeUnknown)
+		if rules.Ambiguity != AmbiguityResend {
+			err.Next = NextReconcile
+		}
+	}
+	return err
+}
+
+// orNil keeps a nil *Error from becoming an error that is not nil.
+func (e *Error) orNil() error {
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+// clone gives a caller an error of its own, which it may change.
+func (e *Error) clone() *Error {
+	if e == nil {
+		return nil
+	}
+	twin := *e
+	twin.FieldErrors = maps.Clone(e.FieldErrors)
+	twin.Attempts = slices.Clone(e.Attempts)
+	twin.marks = slices.Clone(e.marks)
+	return &twin
+}

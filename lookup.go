@@ -1,0 +1,243 @@
+package unavez
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// finding is what one lookup said.
+type finding struct {
+	state    foundState
+	document *document
+	// word is not kept in any text; it is in the document's Raw.
+	uuid string
+	// answer holds status, code, message, request id and Retry-After of the lookup's own answer.
+	answer decision
+}
+
+type foundState uint8
+
+const (
+	// foundNothing: the lookup failed, or its answer has no shape that teaches anything.
+	foundNothing foundState = iota
+	foundDone
+	foundPending
+	foundFailed
+	foundEmpty
+	foundNoProof
+	foundUnknownWord
+	foundMismatch
+	foundDuplicate
+	foundContradiction
+)
+
+// get performs one GET and returns what came back. It never follows a redirect and never changes anything.
+func (c *Client) get(ctx context.Context, request *Request, timeout time.Duration) *exchange {
+	x := &exchange{timeout: timeout}
+	x.reset()
+	httpRequest, err := http.NewRequestWithContext(exchangeContext{ctx, x}, http.MethodGet, c.profile.BaseURL+request.Path, nil)
+	if err != nil {
+		x.err = err
+		return x
+	}
+	httpRequest.Header = c.newHeader("", false)
+	response, err := c.http.Do(httpRequest)
+	if err != nil && x.answer == nil && x.err == nil {
+		x.err = err
+	}
+	if response != nil {
+		_ = response.Body.Close()
+	}
+	return x
+}
+
+// exchangeContext carries the exchange of a read.
+type exchangeContext struct {
+	context.Context //nolint:containedctx // it is a context
+
+	exchange *exchange
+}
+
+// Value implements [context.Context].
+func (c exchangeContext) Value(key any) any {
+	if _, ok := key.(exchangeKey); ok {
+		return c.exchange
+	}
+	return c.Context.Value(key)
+}
+
+// read turns the answer of a lookup into a finding.
+func (c *Client) read(intent *Intent, rows *Rows, x *exchange) finding {
+	if x.answer == nil {
+		return finding{answer: c.judgeTransport(x)}
+	}
+	found := finding{answer: c.newDecision(x.answer)}
+	found.answer.effect = NotExecuted
+	switch status := x.answer.Status; {
+	case status == http.StatusNotFound && rows.MayBeAbsent:
+		found.state = foundEmpty
+		return found
+	case status < 200 || status > 299:
+		found.answer = c.judgeFailure(x.answer)
+		return found
+	case x.answer.Truncated || !json.Valid(x.answer.Body):
+		return found
+	}
+	list, isComplete, ok := rows.list(bytes.Trim(x.answer.Body, jsonSpace))
+	if !ok {
+		return found
+	}
+	ours, others, ok := rows.ours(list)
+	if !ok {
+		return found
+	}
+	return c.readOurs(intent, rows, found, ours, others, isComplete, x.answer)
+}
+
+func (c *Client) readOurs(
+	intent *Intent, rows *Rows, found finding, ours []Object, others int, isComplete bool, answer *Answer,
+) finding {
+	switch {
+	case len(ours) > 1:
+		found.state = foundDuplicate
+	case len(ours) == 1:
+		found = c.readRow(intent, rows, found, ours[0], answer)
+		if !isComplete && found.state != foundDone {
+			found.state = foundNothing
+		}
+	case !isComplete:
+		found.state = foundNothing
+	case others > 0:
+		found.state = foundMismatch
+	default:
+		found.state = foundEmpty
+	}
+	return found
+}
+
+// readRow maps the one row that is ours.
+func (c *Client) readRow(intent *Intent, rows *Rows, found finding, row Object, answer *Answer) finding {
+	fields := c.profile.Document.readDocument(row)
+	found.uuid = fields.uuid
+	state, isListed := rows.Words[fields.status]
+	proven := fields.proves(rows.Proof)
+	switch {
+	case rows.Words == nil && proven, state == RowDone && proven:
+		found.state = foundDone
+		found.document = c.newDocument(intent, answer, fields)
+		found.document.raw = bytes.Clone(row.data)
+	case rows.Words == nil, !isListed:
+		found.state = foundUnknownWord
+	case state == RowDone:
+		found.state = foundNoProof
+	case state == RowPending:
+		found.state = foundPending
+	case state == RowFailed && fields.uuid != "":
+		found.state = foundContradiction
+	case state == RowFailed:
+		found.state = foundFailed
+	case state == RowProvesNothing:
+		found.state = foundNoProof
+	}
+	return found
+}
+
+// list finds the array of rows. It is not ok when nothing has the documented shape, and not complete when a further page is named.
+func (r *Rows) list(body []byte) (list []byte, isComplete, ok bool) {
+	if len(body) > 0 && body[0] == '[' {
+		return body, true, r.takesBareList()
+	}
+	object, ok := ParseObject(body)
+	if !ok {
+		return nil, false, false
+	}
+	for _, name := range r.Lists {
+		if value := object.Get(name); name != "" && len(value) > 0 && value[0] == '[' {
+			return value, !namesFurtherPage(object, value), true
+		}
+	}
+	if r.Single && !r.hasListMember(object) {
+		return append(append([]byte{'['}, body...), ']'), true, true
+	}
+	return nil, false, false
+}
+
+func (r *Rows) takesBareList() bool {
+	for _, name := range r.Lists {
+		if name == "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Rows) hasListMember(object Object) bool {
+	for _, name := range r.Lists {
+		if name != "" && object.Has(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesFurtherPage recognises the usual ways to say that this is not all of it. No provider documents paging, so a list that
+// hints at it is not believed to be complete.
+func namesFurtherPage(object Object, list []byte) bool {
+	for _, name := range [...]string{
+		"next", "nextPage", "next_page", "nextCursor", "next_cursor", "nextPageToken", "next_page_token", "cursor", "hasMore", "has_more",
+	} {
+		switch value := string(object.Get(name)); value {
+		case "", "null", "false", `""`, "0":
+		default:
+			return true
+		}
+	}
+	for _, name := range [...]string{"totalPages", "total_pages", "pages"} {
+		if pages := object.Text(name); pages != "" && pages != "0" && pages != "1" {
+			return true
+		}
+	}
+	count := 0
+	for range elements(list) {
+		count++
+	}
+	for _, name := range [...]string{"total", "totalCount", "total_count", "count"} {
+		if total := object.Text(name); total != "" && secondsToDuration(digitsOnly(total)) > time.Duration(count)*time.Second {
+			return true
+		}
+	}
+	return false
+}
+
+func digitsOnly(text string) string { return text[:countDigits(text)] }
+
+// ours sorts the rows. It is not ok when a row is no object: such a list teaches nothing.
+func (r *Rows) ours(list []byte) (ours []Object, others int, ok bool) {
+	for value := range elements(list) {
+		if value[0] != '{' {
+			return nil, 0, false
+		}
+		row := Object{data: value}
+		if r.isOurs(row) {
+			ours = append(ours, row)
+		} else {
+			others++
+		}
+	}
+	return ours, others, true
+}
+
+func (r *Rows) isOurs(row Object) bool {
+	for _, echo := range r.Echo {
+		if echo.WhenPresent && !row.Has(echo.Member) {
+			continue
+		}
+		if row.Text(echo.Member) != echo.Want {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,264 @@
+package unavez
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// DefaultMemoryRecords is how many records the default journal of a client keeps.
+const DefaultMemoryRecords = 10_000
+
+// MemoryJournal is a [Journal] in this process's memory. It is bounded: beyond its limit the record that was resolved longest
+// ago is forgotten; an unresolved record never is, so a journal full of those answers [ErrJournalFull]. The bodies of
+// resolved operations are dropped at once and only their fingerprint is kept. Nothing survives the process.
+type MemoryJournal struct {
+	limit int
+
+	mu       sync.Mutex
+	records  map[RecordID]*memoryRecord
+	resolved list.List // of *memoryRecord, oldest first
+	byName   map[sharedIdentity]int
+}
+
+// sharedIdentity counts the unresolved records of one caller's record over all providers.
+type sharedIdentity struct {
+	environment Environment
+	identity    string
+}
+
+type memoryRecord struct {
+	Record
+
+	owner      string
+	leaseUntil time.Time
+	element    *list.Element
+}
+
+// NewMemoryJournal returns an empty journal that keeps at most limit records; a limit below 1 means [DefaultMemoryRecords].
+// Several clients of one process may share it.
+func NewMemoryJournal(limit int) *MemoryJournal {
+	if limit < 1 {
+		limit = DefaultMemoryRecords
+	}
+	return &MemoryJournal{limit: limit, records: make(map[RecordID]*memoryRecord), byName: make(map[sharedIdentity]int)}
+}
+
+// Begin implements [Journal].
+func (j *MemoryJournal) Begin(ctx context.Context, intent Intent) (Record, error) {
+	if err := ctx.Err(); err != nil {
+		return Record{}, err
+	}
+	now := time.Now()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	record, found := j.records[intent.RecordID]
+	if !found {
+		return j.beginNew(&intent, now)
+	}
+	before := record.snapshot(now)
+	before.Admission = Admit(&before, &intent)
+	if before.Admission == AdmitSend && j.isUnresolvedElsewhere(record, &intent) {
+		before.Admission = AdmitElsewhere
+	}
+	if before.Admission.Claims() {
+		j.claim(record, &intent, before.Admission, now)
+		before.Claim = Claim{RecordID: intent.RecordID, Owner: intent.Owner}
+	}
+	return before, nil
+}
+
+func (j *MemoryJournal) beginNew(intent *Intent, now time.Time) (Record, error) {
+	if intent.Reconciling {
+		return Record{Admission: AdmitNothing}, nil
+	}
+	if j.byName[sharedIdentity{intent.Environment, intent.Identity}] > 0 && j.isUnresolvedElsewhere(nil, intent) {
+		return Record{Admission: AdmitElsewhere}, nil
+	}
+	if len(j.records) >= j.limit && !j.forgetOldest() {
+		return Record{}, ErrJournalFull
+	}
+	record := &memoryRecord{Record: Record{
+		RecordID: intent.RecordID, Environment: intent.Environment, Identity: intent.Identity, State: StateQueued,
+	}}
+	j.records[intent.RecordID] = record
+	j.byName[record.shared()]++
+	j.claim(record, intent, AdmitSend, now)
+	before := Record{RecordID: intent.RecordID, State: StateQueued, Admission: AdmitSend}
+	before.Claim = Claim{RecordID: intent.RecordID, Owner: intent.Owner}
+	return before, nil
+}
+
+// claim opens the record for the intent's owner. Sending anew starts the retention window anew: nothing of these bytes
+// has been executed so far.
+func (j *MemoryJournal) claim(record *memoryRecord, intent *Intent, admission Admission, now time.Time) {
+	if record.element != nil {
+		j.resolved.Remove(record.element)
+		record.element = nil
+		j.byName[record.shared()]++
+	}
+	record.owner, record.leaseUntil = intent.Owner, now.Add(intent.Lease)
+	if intent.Reconciling {
+		return
+	}
+	record.State = StateOpen
+	if admission == AdmitResume {
+		return
+	}
+	if record.Fingerprint != intent.Fingerprint && record.Writes > 0 {
+		record.note(now, "", "")
+	}
+	record.Operation, record.Method, record.Path = intent.Operation, intent.Method, intent.Path
+	record.Body, record.Proof, record.Fingerprint = intent.Body, intent.Proof, intent.Fingerprint
+	record.FirstSent, record.Result = now, Result{}
+}
+
+// Extend implements [Journal].
+func (j *MemoryJournal) Extend(_ context.Context, claim Claim, writes int, lease time.Duration) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	record, err := j.claimed(claim)
+	if err != nil {
+		return err
+	}
+	record.Writes, record.leaseUntil = writes, time.Now().Add(lease)
+	return nil
+}
+
+// Finish implements [Journal].
+func (j *MemoryJournal) Finish(_ context.Context, claim Claim, result Result) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	record, err := j.claimed(claim)
+	switch {
+	case errors.Is(err, ErrClaimLost) && result.State == StateDone:
+		if record.State == StateDone {
+			return nil
+		}
+	case err != nil:
+		return err
+	}
+	record.owner, record.leaseUntil = "", time.Time{}
+	j.settle(record, result)
+	return nil
+}
+
+func (j *MemoryJournal) settle(record *memoryRecord, result Result) {
+	record.State, record.Result, record.Writes = result.State, result, result.Writes
+	if result.Effect == NotSent {
+		record.FirstSent = time.Time{}
+	}
+	if record.State != StateDone && record.State != StateRefused {
+		return
+	}
+	record.Body = nil
+	if record.element == nil {
+		j.forgetName(record)
+		record.element = j.resolved.PushBack(record)
+	}
+}
+
+// Load implements [Journal].
+func (j *MemoryJournal) Load(ctx context.Context, id RecordID) (Record, error) {
+	if err := ctx.Err(); err != nil {
+		return Record{}, err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	record, found := j.records[id]
+	if !found {
+		return Record{}, ErrNoRecord
+	}
+	return record.snapshot(time.Now()), nil
+}
+
+// Resolve implements [Journal].
+func (j *MemoryJournal) Resolve(ctx context.Context, id RecordID, resolution Resolution) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	record, found := j.records[id]
+	switch {
+	case !found:
+		return ErrNoRecord
+	case record.State != StateReview || record.leaseUntil.After(time.Now()):
+		return ErrNotInReview
+	}
+	result, err := resolution.Apply(record.Result)
+	if err != nil {
+		return err
+	}
+	j.settle(record, result)
+	record.note(time.Now(), resolution.By, resolution.Why)
+	return nil
+}
+
+func (j *MemoryJournal) claimed(claim Claim) (*memoryRecord, error) {
+	record, found := j.records[claim.RecordID]
+	if !found {
+		return nil, ErrNoRecord
+	}
+	if record.owner != claim.Owner {
+		return record, ErrClaimLost
+	}
+	return record, nil
+}
+
+func (j *MemoryJournal) forgetOldest() bool {
+	oldest := j.resolved.Front()
+	if oldest == nil {
+		return false
+	}
+	record, ok := j.resolved.Remove(oldest).(*memoryRecord)
+	if ok {
+		delete(j.records, record.RecordID)
+	}
+	return ok
+}
+
+func (j *MemoryJournal) forgetName(record *memoryRecord) {
+	name := record.shared()
+	if j.byName[name]--; j.byName[name] <= 0 {
+		delete(j.byName, name)
+	}
+}
+
+// isUnresolvedElsewhere scans only when some record of that name is unresolved, which outside of an accident is only our own.
+func (j *MemoryJournal) isUnresolvedElsewhere(own *memoryRecord, intent *Intent) bool {
+	count := j.byName[sharedIdentity{intent.Environment, intent.Identity}]
+	if own != nil && own.element == nil {
+		count--
+	}
+	if count <= 0 || intent.Identity == "" {
+		return false
+	}
+	for id, record := range j.records {
+		if id.Provider != intent.Provider && record.Environment == intent.Environment &&
+			record.Identity == intent.Identity && !record.Resolved() {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *memoryRecord) shared() sharedIdentity { return sharedIdentity{r.Environment, r.Identity} }
+
+func (r *memoryRecord) note(now time.Time, by, why string) {
+	r.History = append(r.History, HistoryEntry{At: now, State: r.State, Fingerprint: r.Fingerprint, By: by, Why: why})
+}
+
+func (r *memoryRecord) snapshot(now time.Time) Record {
+	record := r.Record
+	if !record.FirstSent.IsZero() {
+		record.Age = now.Sub(record.FirstSent)
+	}
+	if r.owner != "" && r.leaseUntil.After(now) {
+		record.HeldFor = r.leaseUntil.Sub(now)
+	}
+	record.History = append([]HistoryEntry(nil), r.History...)
+	return record
+}

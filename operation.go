@@ -1,0 +1,380 @@
+package unavez
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+const (
+	firstStep = time.Second
+	lastStep  = 8 * time.Second
+	// windowMargin is kept free at the end of a provider's retention, for what a request spends on its way.
+	windowMargin = 5 * time.Minute
+	// leaseMargin is what a lease holds beyond the longest attempt and the longest wait.
+	leaseMargin = 15 * time.Second
+)
+
+// operation is one call at work: its frozen request, its budget, and what is known so far. One goroutine drives it.
+type operation struct {
+	exchange
+
+	client *Client
+	intent *Intent
+	config *callConfig
+	rules  OperationRules
+	flight *flight
+	claim  Claim
+
+	request   *retryablehttp.Request
+	decision  decision
+	ladder    backoff.BackOff
+	step      time.Duration
+	wait      time.Duration
+	waited    time.Duration
+	writes    int
+	uncertain bool
+	// windowEnds is when the provider forgets the key; the zero time if it never does.
+	windowEnds time.Time
+
+	mu       sync.Mutex // guards attempts and wasSent, which a caller that leaves early reads
+	attempts []Attempt
+	wasSent  bool
+}
+
+// operationContext carries the operation to the shared retry client: the caller's context, with two values more.
+type operationContext struct {
+	context.Context //nolint:containedctx // it is a context
+
+	operation *operation
+}
+
+type operationKey struct{}
+
+// Value implements [context.Context].
+func (c operationContext) Value(key any) any {
+	switch key.(type) {
+	case operationKey:
+		return c.operation
+	case exchangeKey:
+		return &c.operation.exchange
+	}
+	return c.Context.Value(key)
+}
+
+func operationOf(ctx context.Context) *operation {
+	o, _ := ctx.Value(operationKey{}).(*operation)
+	return o
+}
+
+// send writes until an answer ends it, the budget does, or something has to be looked up. The decision is the last one.
+func (o *operation) send(ctx context.Context) decision {
+	if err := o.prepareRequest(ctx); err != nil {
+		return decision{effect: NotSent, disposition: Refused, next: NextFixSameKey, detail: "the address of the request is malformed"}
+	}
+	o.decision = decision{}
+	response, err := o.client.retry.Do(o.request)
+	if response != nil {
+		_ = response.Body.Close()
+	}
+	if err != nil && o.decision.then == StepResend {
+		o.decision = o.interrupted(ctx, o.decision, err)
+	}
+	return o.decision
+}
+
+func (o *operation) prepareRequest(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(operationContext{ctx, o}, o.intent.Method, o.client.profile.BaseURL+o.intent.Path, nil)
+	if err != nil {
+		return err
+	}
+	request.Header = o.client.newHeader(o.intent.Key, true)
+	o.exchange.body, o.exchange.timeout = o.intent.Body, o.config.timeout
+	o.request = &retryablehttp.Request{Request: request}
+	return nil
+}
+
+// checkRetry is the one place where go-retryablehttp learns whether to go on. It looks at the exchange, not at its arguments.
+func checkRetry(ctx context.Context, _ *http.Response, err error) (bool, error) {
+	o := operationOf(ctx)
+	if o == nil {
+		return false, err
+	}
+	if o.exchange.answer == nil && o.exchange.err == nil {
+		o.exchange.err = err // it ended above the attempt, before anything was sent
+	}
+	return o.decide(ctx), nil
+}
+
+// prepareRetry sleeps the wait that was planned, where it can be interrupted.
+func prepareRetry(request *http.Request) error {
+	ctx := request.Context()
+	o := operationOf(ctx)
+	if o == nil {
+		return errNoExchange
+	}
+	return o.sleep(ctx)
+}
+
+// decide judges the attempt that just ended and plans what follows.
+func (o *operation) decide(ctx context.Context) bool {
+	d := o.client.judge(o.intent, &o.exchange)
+	o.writes++
+	o.note(ctx, AttemptWrite, &o.exchange, &d)
+	isUnanswered := o.exchange.answer == nil
+	o.exchange.answer, o.exchange.err = nil, nil
+	if isUnanswered && ctx.Err() != nil {
+		o.decision = o.interrupted(ctx, d, ctx.Err())
+		return false
+	}
+	o.decision = o.settle(d)
+	if o.decision.then != StepResend {
+		return false
+	}
+	ended, isOver := o.plan(o.decision)
+	if isOver {
+		o.decision = ended
+	}
+	return !isOver
+}
+
+// settle applies what earlier attempts have left open, and the operation's rule for ambiguity.
+func (o *operation) settle(d decision) decision {
+	if d.document != nil {
+		return d
+	}
+	if d.then == StepFind {
+		d.then = o.findStep()
+	}
+	switch {
+	case d.then == StepAmbiguous:
+		d = o.followAmbiguity(d)
+	case d.disposition == Refused && o.uncertain && !d.isVerdict:
+		d = o.keepUncertain(d)
+	}
+	wasUncertain := o.uncertain
+	o.uncertain = o.uncertain || d.effect == Unknown
+	if o.uncertain && d.disposition == RetryLater {
+		d.effect = Unknown
+		if wasUncertain || !d.isInFlight() {
+			d.marks = appendMark(d.marks, ErrOutcomeUnknown)
+		}
+	}
+	return d
+}
+
+// isInFlight reports an answer that says the first request is still at work: it is awaited, not lost.
+func (d *decision) isInFlight() bool { return d.hasConflict && d.then == StepResend }
+
+func (o *operation) followAmbiguity(d decision) decision {
+	o.uncertain = true
+	d.marks = appendMark(d.marks, ErrOutcomeUnknown)
+	d.next = o.ambiguousNext()
+	switch o.rules.Ambiguity {
+	case AmbiguityResend:
+		d.then = StepResend
+	case AmbiguityLookUp:
+		d.then = StepLookUp
+	case AmbiguityStop:
+		d.then = StepStop
+		d.says = o.rules.Hint
+	}
+	return d
+}
+
+func (o *operation) ambiguousNext() Next {
+	if o.rules.Ambiguity == AmbiguityResend {
+		return NextResend
+	}
+	return NextReconcile
+}
+
+func (o *operation) findStep() Step {
+	if o.rules.Ambiguity == AmbiguityLookUp {
+		return StepLookUp
+	}
+	return StepResend
+}
+
+// keepUncertain is for an answer about the caller, or a reused key, after an attempt whose outcome nobody knows: it clears nothing.
+func (o *operation) keepUncertain(d decision) decision {
+	if errors.Is(errors.Join(d.marks...), ErrKeyReused) {
+		d.effect, d.disposition, d.reason, d.next = Unknown, NeedsManualReview, ReasonKeyReused, NextReview
+		return d
+	}
+	d.disposition, d.next = RetryLater, o.ambiguousNext()
+	d.marks = appendMark(d.marks, ErrOutcomeUnknown)
+	return d
+}
+
+// plan sets the wait before the next send or lookup, or ends the call with the time when nothing is gained by sleeping.
+func (o *operation) plan(d decision) (decision, bool) {
+	if d.then == StepResend && o.writes >= o.config.maxAttempts {
+		return o.exhausted(d), true
+	}
+	wait := o.nextStep()
+	if wait == backoff.Stop {
+		return o.exhausted(d), true
+	}
+	if d.retryAfter > 0 {
+		wait = d.retryAfter
+	}
+	if wait > o.config.maxWait || o.isPastDeadline(wait) {
+		d.then, d.retryAfter = StepStop, wait
+		return o.ended(d), true
+	}
+	if d.then == StepResend && o.isPastWindow(wait) {
+		return o.expired(d), true
+	}
+	o.wait = o.lengthen(wait)
+	return d, false
+}
+
+// exhausted ends with the wait that would have come next.
+func (o *operation) exhausted(d decision) decision {
+	d.then = StepStop
+	if d.retryAfter == 0 {
+		d.retryAfter = min(max(o.step*2, firstStep), lastStep)
+	}
+	return o.ended(d)
+}
+
+// ended turns a decision that meant to go on into the error of a call that ends here.
+func (o *operation) ended(d decision) decision {
+	if inFlight := o.client.profile.InFlightFor; o.uncertain && d.disposition == RetryLater {
+		d.retryAfter = max(d.retryAfter, inFlight)
+	}
+	return d
+}
+
+func (o *operation) expired(d decision) decision {
+	d.then = StepStop
+	if !o.uncertain {
+		return o.ended(d)
+	}
+	d.effect, d.disposition, d.reason, d.next = Unknown, NeedsManualReview, ReasonKeyExpired, NextReview
+	d.retryAfter = 0
+	return d
+}
+
+// nextStep climbs the ladder of 1, 2, 4, 8 s, which is made when it is first needed.
+func (o *operation) nextStep() time.Duration {
+	if o.ladder == nil {
+		exponential := backoff.NewExponentialBackOff(backoff.WithInitialInterval(firstStep), backoff.WithMultiplier(2),
+			backoff.WithRandomizationFactor(0), backoff.WithMaxInterval(lastStep), backoff.WithMaxElapsedTime(0))
+		o.ladder = exponential
+		if budget := uint64(o.config.maxAttempts) - 1; budget > 0 { //nolint:gosec // checked to be at least 1
+			o.ladder = backoff.WithMaxRetries(exponential, budget)
+		} else {
+			o.ladder = &backoff.StopBackOff{}
+		}
+	}
+	step := o.ladder.NextBackOff()
+	if step != backoff.Stop {
+		o.step = step
+	}
+	return step
+}
+
+func (o *operation) isPastDeadline(wait time.Duration) bool {
+	deadline, ok := o.flight.latestDeadline()
+	return ok && time.Until(deadline) <= wait
+}
+
+func (o *operation) isPastWindow(wait time.Duration) bool {
+	return !o.windowEnds.IsZero() && time.Until(o.windowEnds) <= wait
+}
+
+// lengthen adds the jitter, which never shortens a wait and never passes the longest one.
+func (o *operation) lengthen(wait time.Duration) time.Duration {
+	if o.config.jitter == 0 {
+		return wait
+	}
+	extra := time.Duration(rand.Float64() * o.config.jitter * float64(wait)) //nolint:gosec // a wait is no secret
+	return min(wait+extra, o.config.maxWait)
+}
+
+// sleep waits as planned, with the claim renewed. The error says that the wait did not end.
+func (o *operation) sleep(ctx context.Context) error {
+	if err := o.extendClaim(ctx); err != nil {
+		return err
+	}
+	if o.client.isObserved() {
+		o.client.observe(ctx, &Event{Kind: EventWait, Op: string(o.intent.Operation), Key: o.intent.Key, Wait: o.wait})
+	}
+	timer := time.NewTimer(o.wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		o.waited += o.wait
+		return nil
+	}
+}
+
+func (o *operation) extendClaim(ctx context.Context) error {
+	if o.claim.Owner == "" {
+		return nil
+	}
+	return o.client.config.journal.Extend(context.WithoutCancel(ctx), o.claim, o.writes, o.lease()+o.wait)
+}
+
+func (o *operation) lease() time.Duration { return o.config.timeout + o.config.maxWait + leaseMargin }
+
+// interrupted ends the call because its caller is gone or its claim is, and keeps what the last answer said.
+func (o *operation) interrupted(ctx context.Context, d decision, err error) decision {
+	o.uncertain = o.uncertain || d.effect == Unknown
+	d.then, d.disposition, d.document = StepStop, RetryLater, nil
+	d.next, d.reason = NextResend, ""
+	d.err = err
+	switch {
+	case ctx.Err() != nil:
+		d.err = context.Cause(ctx)
+	case errors.Is(err, ErrClaimLost):
+		d.detail = "another process has taken the operation over"
+	default:
+		d.detail = "the journal could not renew the claim"
+		d.marks = appendMark(d.marks, ErrNotRecorded)
+	}
+	if o.uncertain {
+		d.effect, d.next = Unknown, o.ambiguousNext()
+		d.marks = appendMark(d.marks, ErrOutcomeUnknown)
+	}
+	return o.ended(d)
+}
+
+// note records an attempt for the error and tells the observer.
+func (o *operation) note(ctx context.Context, kind AttemptKind, x *exchange, d *decision) {
+	attempt := Attempt{
+		Kind: kind, At: x.started, Duration: x.duration, Waited: o.waited, Effect: d.effect,
+		HTTPStatus: d.status, Code: d.code, RequestID: d.requestID,
+	}
+	if x.answer == nil {
+		attempt.Err = withoutURL(x.err)
+	}
+	o.waited = 0
+	o.mu.Lock()
+	attempt.Number = len(o.attempts) + 1
+	o.attempts = append(o.attempts, attempt)
+	o.wasSent = o.wasSent || (kind == AttemptWrite && d.effect != NotSent)
+	o.mu.Unlock()
+	if o.client.isObserved() {
+		o.client.observe(ctx, &Event{Kind: EventAttempt, Op: string(o.intent.Operation), Key: o.intent.Key, Attempt: &attempt})
+	}
+}
+
+func appendMark(marks []error, mark error) []error {
+	for _, present := range marks {
+		if present == mark {
+			return marks
+		}
+	}
+	return append(marks, mark)
+}

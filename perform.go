@@ -1,0 +1,337 @@
+package unavez
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Prepare validates an operation, derives its key and encodes its body, once: what [Client.Send] will send, byte for byte. It does no I/O.
+// A durable journal can record the result in the caller's own transaction, so that a sale and the intent to stamp
+// it are committed together. The error is an [*Error] with the disposition [Refused].
+func (c *Client) Prepare(operation *Operation, options ...CallOption) (Intent, error) {
+	if operation == nil {
+		return Intent{}, c.refuseNil("", "operation")
+	}
+	config, err := c.newCall(context.Background(), operation.Name, options)
+	if err != nil {
+		return Intent{}, err
+	}
+	params, isSet := operation.params()
+	if !isSet {
+		return Intent{}, c.refuseNil(operation.Name, "params")
+	}
+	intent, err := c.prepare(operation, params, config)
+	if err != nil {
+		return Intent{}, err
+	}
+	return *intent, nil
+}
+
+// Send performs an intent that [Client.Prepare] made, in this process or, through a durable journal, in an earlier one. It
+// keeps every promise of Create: one key is one effect.
+func (c *Client) Send(ctx context.Context, intent Intent, options ...CallOption) (*Outcome, error) {
+	config, err := c.newCall(ctx, intent.Operation, options)
+	if err != nil {
+		return nil, err
+	}
+	if intent.RecordID != c.RecordID(intent.Key) {
+		return nil, c.refusal(intent.Operation, intent.Key, "the intent belongs to another provider, account or environment", nil)
+	}
+	if len(intent.Body) == 0 || intent.Fingerprint != Fingerprint(intent.Operation, intent.Method, intent.Path, intent.Body) {
+		return nil, c.refusal(intent.Operation, intent.Key, "the bytes of the intent are not those that were prepared", nil)
+	}
+	intent.Owner, intent.Reconciling = c.owner, false
+	doc, err := c.perform(ctx, &intent, config)
+	return asOutcome(doc), err.orNil()
+}
+
+// Do performs an operation that the SDK has no types for, once, with the guarantees of every other write. Which provider
+// takes such operations is in docs/providers.md; the others answer an error that matches [errors.ErrUnsupported].
+func (c *Client) Do(ctx context.Context, params *RawParams, options ...CallOption) (*Outcome, error) {
+	if params == nil {
+		return nil, c.refuseNil(RawOperation, "params")
+	}
+	doc, err := c.write(ctx, &Operation{Name: params.Operation, Raw: params}, params, options)
+	return asOutcome(doc), err.orNil()
+}
+
+// params returns the parameters that the operation's name asks for, and whether they are there.
+func (o *Operation) params() (any, bool) {
+	switch o.Name {
+	case InvoiceCreate:
+		return o.Invoice, o.Invoice != nil
+	case InvoiceStampXML:
+		return o.StampXML, o.StampXML != nil
+	case InvoiceCancel, PaymentCancel:
+		return o.Cancel, o.Cancel != nil
+	case PaymentCreate:
+		return o.Payment, o.Payment != nil
+	case PaymentStamp:
+		return o.PaymentID, o.PaymentID != ""
+	case RetentionCreate:
+		return o.Retention, o.Retention != nil
+	case PayoutCreate:
+		return o.Payout, o.Payout != nil
+	}
+	return o.Raw, o.Raw != nil
+}
+
+// write is the way of every service call.
+func (c *Client) write(ctx context.Context, operation *Operation, params any, options []CallOption) (*document, *Error) {
+	config, err := c.newCall(ctx, operation.Name, options)
+	if err != nil {
+		return nil, err
+	}
+	intent, err := c.prepare(operation, params, config)
+	if err != nil {
+		return nil, err
+	}
+	return c.perform(ctx, intent, config)
+}
+
+func (c *Client) prepare(operation *Operation, params any, config *callConfig) (*Intent, *Error) {
+	if _, supported := c.rulesFor(operation); !supported {
+		return nil, c.unsupported(operation.Name)
+	}
+	key, identity, err := c.resolveKey(operation.Name, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkParams(params); err != nil {
+		return nil, c.refuseParams(operation.Name, key, err)
+	}
+	operation.Key = key
+	request, encodeErr := c.provider.Encode(operation)
+	if encodeErr != nil {
+		return nil, c.refuseParams(operation.Name, key, encodeErr)
+	}
+	if err := checkRequest(&request); err != nil {
+		return nil, c.refuseParams(operation.Name, key, err)
+	}
+	intent := &Intent{
+		RecordID: c.RecordID(key), Environment: c.config.environment, Identity: identity,
+		Operation: operation.Name, Method: request.Method, Path: request.Path, Body: request.Body, Proof: request.Proof,
+		RetriesFailed: request.RetriesFailed, Owner: c.owner,
+	}
+	intent.Fingerprint = Fingerprint(intent.Operation, intent.Method, intent.Path, intent.Body)
+	return intent, nil
+}
+
+// rulesFor returns the rules of the operation; those of raw operations are listed under one name.
+func (c *Client) rulesFor(operation *Operation) (OperationRules, bool) {
+	if operation.Raw == nil {
+		rules, ok := c.profile.Operations[operation.Name]
+		return rules, ok
+	}
+	_, isTyped := c.profile.Operations[operation.Name]
+	rules, ok := c.profile.Operations[RawOperation]
+	return rules, ok && !isTyped && operation.Name != ""
+}
+
+func (c *Client) rulesByName(name OperationName) OperationRules {
+	if rules, ok := c.profile.Operations[name]; ok {
+		return rules
+	}
+	return c.profile.Operations[RawOperation]
+}
+
+// resolveKey returns the key as sent, and the identity: the key at full length, by which the same record is found at another provider.
+func (c *Client) resolveKey(operation OperationName, config *callConfig) (key, identity string, err *Error) {
+	switch {
+	case config.hasKey && config.hasDomain:
+		return "", "", c.refusal(operation, "", "WithIdempotencyKey and WithDomainID are both given, expected one", ErrKeyInvalid)
+	case config.hasKey:
+		if err := c.profile.Key.Check(config.key); err != nil {
+			return "", "", c.refusal(operation, config.key, "idempotency key "+err.Error(), ErrKeyInvalid)
+		}
+		return config.key, config.key, nil
+	case !config.hasDomain:
+		return "", "", c.refusal(operation, "", "expected WithIdempotencyKey or WithDomainID", ErrNoIdempotencyKey)
+	case c.config.namespace == "" || c.config.environment == "":
+		return "", "", c.refusal(operation, "", "WithDomainID needs a client with WithNamespace and WithEnvironment", ErrNoIdempotencyKey)
+	}
+	key, deriveErr := c.deriveKey(config.kind, config.id, c.profile.Key.Max)
+	if deriveErr != nil {
+		return "", "", c.refusal(operation, "", deriveErr.Error(), ErrKeyInvalid)
+	}
+	if checkErr := c.profile.Key.Check(key); checkErr != nil {
+		return "", "", c.refusal(operation, key, "derived idempotency key "+checkErr.Error(), ErrKeyInvalid)
+	}
+	identity = key
+	if strings.IndexByte(key, '~') >= 0 {
+		identity, _ = c.deriveKey(config.kind, config.id, int(maxDuration>>1))
+	}
+	return key, identity, nil
+}
+
+// checkRequest guards what every provider's encoding must hold.
+func checkRequest(request *Request) error {
+	switch {
+	case request.Method == "" || request.Method == http.MethodGet:
+		return errors.New("the provider encoded a write without a method that writes")
+	case !strings.HasPrefix(request.Path, "/"):
+		return errors.New("the provider encoded a path without a leading slash")
+	case !utf8.Valid(request.Body):
+		return errors.New("the body is not valid UTF-8")
+	}
+	if _, ok := ParseObject(request.Body); !ok {
+		return errors.New("the body is not one JSON object")
+	}
+	return nil
+}
+
+// run takes the intent through the journal and, where it admits it, on the wire.
+func (c *Client) run(ctx context.Context, f *flight, intent *Intent, config *callConfig) (*document, *Error) {
+	own := *intent // callers that leave early still read theirs
+	o := &operation{client: c, intent: &own, config: config, flight: f, rules: c.rulesByName(intent.Operation)}
+	f.setOperation(o)
+	own.Lease = o.lease()
+	record, err := c.config.journal.Begin(ctx, own)
+	switch {
+	case err != nil:
+		return nil, c.journalError(ctx, intent, err)
+	case record.Admission == AdmitNothing:
+		return o.reconcileUnrecorded(ctx)
+	case !record.Admission.Claims():
+		return c.answerRecorded(&record, intent)
+	}
+	o.claim = record.Claim
+	o.adopt(&record)
+	d := o.proceed(ctx, &record)
+	return o.finish(ctx, &record, d)
+}
+
+// adopt takes over what the record knows: earlier attempts, and how much of the provider's memory is left.
+func (o *operation) adopt(record *Record) {
+	if o.intent.Reconciling {
+		o.intent.Operation, o.intent.Method, o.intent.Path = record.Operation, record.Method, record.Path
+		o.intent.Body, o.intent.Proof, o.intent.Identity = record.Body, record.Proof, record.Identity
+		o.rules = o.client.rulesByName(record.Operation)
+	}
+	o.uncertain = record.Admission == AdmitResume && record.Result.Effect != NotSent && record.Result.Effect != NotExecuted
+	if o.rules.Retention == Forever || o.rules.Retention == 0 {
+		return
+	}
+	age := record.Age
+	if record.Admission == AdmitSend {
+		age = 0
+	}
+	o.windowEnds = time.Now().Add(o.rules.Retention - windowMargin - age)
+}
+
+// proceed sends or finds out, until nothing is left to do.
+func (o *operation) proceed(ctx context.Context, record *Record) decision {
+	if o.intent.Reconciling {
+		return o.reconcile(ctx, record)
+	}
+	d := decision{then: StepResend}
+	if record.Admission == AdmitResume {
+		d = o.resume()
+	}
+	for {
+		switch {
+		case d.then == StepLookUp:
+			d = o.lookUpUntilKnown(ctx, d)
+		case d.then == StepResend && o.isPastWindow(0):
+			return o.expired(decision{disposition: RetryLater, next: NextReconcile, effect: Unknown})
+		case d.then == StepResend:
+			d = o.send(ctx)
+		default:
+			return d
+		}
+	}
+}
+
+// resume is where a call begins that finds an earlier attempt unresolved.
+func (o *operation) resume() decision {
+	d := o.followAmbiguity(decision{effect: Unknown, disposition: RetryLater, detail: "an earlier attempt has an unknown outcome"})
+	if o.rules.Ambiguity == AmbiguityStop {
+		d.disposition, d.reason, d.next = NeedsManualReview, ReasonOutcomeUnknown, NextReview
+	}
+	return d
+}
+
+// finish records the outcome and only then tells it.
+func (o *operation) finish(ctx context.Context, record *Record, d decision) (*document, *Error) {
+	err := o.newError(d)
+	result := o.newResult(record, d, err)
+	finishErr := o.client.config.journal.Finish(context.WithoutCancel(ctx), o.claim, result)
+	if finishErr == nil || errors.Is(finishErr, ErrClaimLost) && d.document == nil {
+		return d.document, err
+	}
+	if err == nil {
+		err = o.newError(decision{effect: Executed, disposition: RetryLater, next: NextReconcile, status: d.status})
+	}
+	err.detail = "the journal could not record the outcome"
+	err.mark(ErrNotRecorded)
+	if err.Err == nil {
+		err.Err = finishErr
+	}
+	return d.document, err
+}
+
+func (o *operation) newResult(record *Record, d decision, err *Error) Result {
+	result := Result{Writes: record.Writes + o.writes, Effect: d.effect, HTTPStatus: d.status, Code: d.code, RequestID: d.requestID}
+	if d.document != nil {
+		result.State, result.Effect = StateDone, Executed
+		result.Document, result.Replayed, result.RequestID = d.document.raw, d.document.replayed, d.document.requestID
+		return result
+	}
+	isUntold := o.intent.Reconciling && record.State == StateReview && err.Disposition == RetryLater && d.detail != detailPending
+	if d.keepsRecord || isUntold {
+		result = record.Result
+		result.State = record.State
+		return result
+	}
+	result.Effect, result.Disposition, result.Reason, result.Next = err.Effect, err.Disposition, err.Reason, err.Next
+	switch err.Disposition {
+	case Refused:
+		result.State = StateRefused
+	case NeedsManualReview:
+		result.State = StateReview
+	case RetryLater:
+		result.State = StateOpen
+	}
+	return result
+}
+
+// answerRecorded answers from the record, without I/O.
+func (c *Client) answerRecorded(record *Record, intent *Intent) (*document, *Error) {
+	switch record.Admission {
+	case AdmitHeld:
+		return nil, c.heldError(record, intent)
+	case AdmitReused:
+		disposition := NeedsManualReview
+		if record.Resolved() {
+			disposition = Refused
+		}
+		return nil, c.reusedError(intent, disposition)
+	case AdmitElsewhere:
+		err := c.newError(intent, NeedsManualReview, Unknown, NextReview)
+		err.Reason, err.detail = ReasonOtherProvider, "nothing was sent to this provider"
+		return nil, err
+	case AdmitAnswer, AdmitSend, AdmitResume, AdmitNothing:
+	}
+	if record.State == StateDone {
+		return c.recordedDocument(record)
+	}
+	return nil, c.recordedError(record)
+}
+
+func (c *Client) recordedDocument(record *Record) (*document, *Error) {
+	object, ok := ParseObject(record.Result.Document)
+	if !ok {
+		err := c.newError(&Intent{RecordID: record.RecordID, Operation: record.Operation}, NeedsManualReview, Executed, NextReview)
+		err.Reason, err.detail = ReasonContradiction, "the record is done and its document cannot be read"
+		return nil, err
+	}
+	return &document{
+		operation: record.Operation, fields: c.profile.Document.readDocument(object), key: record.Key,
+		replayed: record.Result.Replayed, requestID: record.Result.RequestID, raw: slices.Clone(record.Result.Document),
+	}, nil
+}

@@ -1,0 +1,377 @@
+package unavez
+
+import (
+	"context"
+	"errors"
+)
+
+// Reconcile finds out what became of a key of any operation, in the way that the provider documents.
+//
+// Where the provider has a lookup it is asked once, and what it shows is adopted only if it repeats the key (or the identity
+// of [WithReference]): a document is returned; pending is [RetryLater]; failed, never arrived, an unknown status,
+// somebody else's row and more than one row are [NeedsManualReview] with the reason. Where the provider has none, the
+// journal's recorded bytes are sent again under the recorded key, which the page documents as safe: inside the
+// provider's retention, never for an operation that waits for a person, and not with [WithLookupOnly].
+//
+// A lookup that fails, or whose answer teaches nothing, is [RetryLater] with [ErrOutcomeUnknown]. A key that the
+// journal holds as done is answered from there.
+func (c *Client) Reconcile(ctx context.Context, key string, options ...CallOption) (*Outcome, error) {
+	doc, err := c.reconcile(ctx, "", key, options)
+	return asOutcome(doc), err.orNil()
+}
+
+func (c *Client) reconcile(ctx context.Context, name OperationName, key string, options []CallOption) (*document, *Error) {
+	config, err := c.newCall(ctx, name, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.profile.Key.Check(key); err != nil {
+		return nil, c.refusal(name, key, "idempotency key "+err.Error(), ErrKeyInvalid)
+	}
+	if !c.supportsKind(name) {
+		return nil, c.unsupported(name)
+	}
+	intent := &Intent{
+		RecordID: c.RecordID(key), Environment: c.config.environment, Identity: key, Operation: name, Reconciling: true, Owner: c.owner,
+	}
+	return c.perform(ctx, intent, config)
+}
+
+func (c *Client) supportsKind(name OperationName) bool {
+	if name == "" {
+		return true
+	}
+	for supported := range c.profile.Operations {
+		if supported.kind() == name.kind() {
+			return true
+		}
+	}
+	return false
+}
+
+// await repeats reconcile while it answers RetryLater, and ends with the context or with a wait that must not be slept.
+func (c *Client) await(ctx context.Context, name OperationName, key string, options []CallOption) (*document, *Error) {
+	config, err := c.newCall(ctx, name, options)
+	if err != nil {
+		return nil, err
+	}
+	waiter := &operation{client: c, config: config, flight: &flight{}, intent: &Intent{RecordID: c.RecordID(key), Operation: name}}
+	waiter.flight.board(ctx)
+	unbounded := *config
+	unbounded.maxAttempts = 1 << 30
+	waiter.config = &unbounded
+	for {
+		doc, err := c.reconcile(ctx, name, key, options)
+		if err == nil || err.Disposition != RetryLater || ctx.Err() != nil {
+			return doc, err
+		}
+		wait := max(waiter.nextStep(), err.RetryAfter)
+		if wait > config.maxWait || waiter.isPastDeadline(wait) {
+			return doc, err
+		}
+		waiter.wait = waiter.lengthen(wait)
+		if waiter.sleep(ctx) != nil {
+			err.Err = context.Cause(ctx)
+			return doc, err
+		}
+	}
+}
+
+// reconcile asks for the record's key, or sends its bytes again where asking is not documented.
+func (o *operation) reconcile(ctx context.Context, record *Record) decision {
+	request, err := o.encodeLookup()
+	switch {
+	case err == nil:
+		return o.conclude(o.lookUp(ctx, &request))
+	case !errors.Is(err, errors.ErrUnsupported):
+		return decision{
+			effect: record.Result.Effect, disposition: Refused, next: NextFixSameKey, detail: err.Error(), keepsRecord: true,
+		}
+	case record.State == StateReview:
+		return recordedDecision(record)
+	case o.config.lookupOnly:
+		d := o.unlearned(decision{}, "the provider documents no lookup, and WithLookupOnly forbids sending the request again")
+		d.next = NextReconcile
+		return d
+	case len(o.intent.Body) == 0:
+		return decision{
+			effect: Unknown, disposition: NeedsManualReview, reason: ReasonNoRecord, next: NextReview,
+			detail: "the journal no longer has the bytes of the request",
+		}
+	}
+	o.intent.Reconciling = false
+	return o.proceed(ctx, &Record{Admission: AdmitResume})
+}
+
+func (o *operation) encodeLookup() (Request, error) {
+	finder, ok := o.client.provider.(Finder)
+	if !ok {
+		return Request{}, errors.ErrUnsupported
+	}
+	return finder.EncodeLookup(Query{
+		Operation: o.intent.Operation, Key: o.intent.Key, Reference: o.config.reference, Path: o.intent.Path, Body: o.intent.Body,
+	})
+}
+
+// lookUp asks once.
+func (o *operation) lookUp(ctx context.Context, request *Request) finding {
+	x := o.client.get(ctx, request, o.config.timeout)
+	found := o.client.read(o.intent, &request.Rows, x)
+	noted := found.answer
+	noted.effect = NotExecuted
+	o.note(ctx, AttemptLookup, x, &noted)
+	if x.answer == nil && ctx.Err() != nil {
+		found.answer.err = context.Cause(ctx)
+	}
+	return found
+}
+
+const (
+	detailPending = "the provider's record says that it is still in flight"
+	detailEmpty   = "the provider's list is empty"
+)
+
+// conclude is the only code that maps a found state to an answer.
+func (o *operation) conclude(found finding) decision {
+	d := found.answer
+	d.then, d.effect, d.uuid, d.marks, d.says = StepStop, Unknown, found.uuid, nil, ""
+	switch found.state {
+	case foundDone:
+		return d.done(found.document)
+	case foundPending:
+		d.disposition, d.next, d.detail = RetryLater, NextReconcile, detailPending
+		return d
+	case foundFailed:
+		d.effect, d.disposition, d.reason, d.next = NotExecuted, NeedsManualReview, ReasonFailed, o.rules.FailedNext
+		return d
+	case foundEmpty:
+		if !o.rules.EmptyProves {
+			return o.unlearned(found.answer, detailEmpty+", which its page does not document as proof for this operation")
+		}
+		d.disposition, d.reason, d.next = NeedsManualReview, ReasonNeverArrived, NextResend
+		return d
+	case foundUnknownWord:
+		d.disposition, d.reason, d.next = NeedsManualReview, ReasonUnknownStatus, NextReview
+		return d
+	case foundMismatch:
+		d.disposition, d.reason, d.next = NeedsManualReview, ReasonKeyMismatch, NextReview
+		return d
+	case foundDuplicate:
+		d.disposition, d.reason, d.next = NeedsManualReview, ReasonDuplicate, NextReview
+		return d
+	case foundContradiction:
+		d.disposition, d.reason, d.next = NeedsManualReview, ReasonContradiction, NextReview
+		return d
+	case foundNoProof:
+		return o.unlearned(found.answer, "the provider's record does not prove the outcome")
+	case foundNothing:
+	}
+	return o.unlearned(found.answer, "the lookup taught nothing")
+}
+
+// unlearned is for a lookup after which nobody knows more than before.
+func (o *operation) unlearned(answer decision, detail string) decision {
+	marks := []error{ErrOutcomeUnknown}
+	for _, mark := range answer.marks {
+		if mark == ErrUnauthorized {
+			marks = append(marks, mark)
+		}
+	}
+	if answer.detail != "" {
+		detail += ": " + answer.detail
+	}
+	answer.then, answer.effect, answer.disposition, answer.reason = StepStop, Unknown, RetryLater, ""
+	answer.next, answer.marks, answer.detail, answer.says = NextReconcile, marks, detail, o.rules.Hint
+	answer.keepsRecord = true
+	return answer
+}
+
+// lookUpUntilKnown follows a write whose outcome nobody knows, at a provider that is asked first. It ends with an answer, or with
+// StepResend when the page says that the key never arrived and the budget has a write left.
+func (o *operation) lookUpUntilKnown(ctx context.Context, lost decision) decision {
+	request, err := o.encodeLookup()
+	if err != nil {
+		d := o.unlearned(lost, "this operation cannot be looked up")
+		d.keepsRecord = false
+		return d
+	}
+	if lost.retryAfter > 0 {
+		if ended, isOver := o.pause(ctx, lost); isOver {
+			return ended
+		}
+	}
+	var before foundState
+	for {
+		found := o.lookUp(ctx, &request)
+		d := o.conclude(found)
+		switch {
+		case d.document != nil, ctx.Err() != nil:
+			return o.orInterrupted(ctx, d)
+		case found.isWorthAsking(o.intent.RetriesFailed, before):
+			before = found.state
+			if ended, isOver := o.pause(ctx, d.asking(found.state)); isOver {
+				return ended
+			}
+			continue
+		case found.state == foundEmpty && o.rules.EmptyProves:
+			return o.afterEmpty(lost, d)
+		}
+		d.keepsRecord = false
+		if d.uuid == "" {
+			d.uuid = lost.uuid
+		}
+		return d
+	}
+}
+
+// isWorthAsking reports whether a second look may show more: while it is pending, after a lookup that failed in passing, and once
+// after an empty list, or after a failed row that may be the one from before this attempt.
+func (f *finding) isWorthAsking(retriesFailed bool, before foundState) bool {
+	switch f.state {
+	case foundPending:
+		return true
+	case foundEmpty:
+		return before != foundEmpty
+	case foundFailed:
+		return retriesFailed && before != foundFailed
+	case foundNothing:
+		return f.answer.then == StepResend || f.answer.then == StepAmbiguous
+	}
+	return false
+}
+
+// asking is what the call ends with if there is no time to look again.
+func (d decision) asking(state foundState) decision {
+	d.keepsRecord = false
+	if state == foundEmpty || state == foundFailed {
+		d.disposition, d.effect, d.reason, d.next = RetryLater, Unknown, "", NextReconcile
+		d.marks = appendMark(d.marks, ErrOutcomeUnknown)
+		d.detail = "the provider's record was not looked at a second time"
+	}
+	return d
+}
+
+// afterEmpty decides once an empty list was seen twice.
+func (o *operation) afterEmpty(lost, empty decision) decision {
+	switch {
+	case lost.hasConflict:
+		empty.reason, empty.next = ReasonContradiction, NextReconcile
+		empty.detail = "the provider reported a conflict for this key and lists nothing under it"
+		return empty
+	case lost.effect == Executed:
+		empty.effect, empty.reason, empty.next = Executed, ReasonStampedBefore, NextReview
+		empty.uuid = lost.uuid
+		return empty
+	case o.writes >= o.config.maxAttempts:
+		d := o.unlearned(empty, detailEmpty+" and no attempt is left")
+		d.keepsRecord = false
+		return o.exhausted(d)
+	}
+	return decision{then: StepResend, disposition: RetryLater, next: NextReconcile}
+}
+
+// pause waits before another lookup, or says how the call ends when it must not.
+func (o *operation) pause(ctx context.Context, d decision) (decision, bool) {
+	ended, isOver := o.plan(d)
+	if isOver {
+		return ended, true
+	}
+	if err := o.sleep(ctx); err != nil {
+		return o.interrupted(ctx, d, err), true
+	}
+	return d, false
+}
+
+func (o *operation) orInterrupted(ctx context.Context, d decision) decision {
+	if d.document != nil {
+		return d
+	}
+	return o.interrupted(ctx, d, ctx.Err())
+}
+
+// reconcileUnrecorded asks for a key that this journal does not know, which only a lookup can answer.
+func (o *operation) reconcileUnrecorded(ctx context.Context) (*document, *Error) {
+	if o.intent.Operation == "" {
+		o.intent.Operation = InvoiceCreate
+		o.rules = o.client.rulesByName(InvoiceCreate)
+	}
+	request, err := o.encodeLookup()
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, o.client.refusal(o.intent.Operation, o.intent.Key, err.Error(), nil)
+	}
+	if err != nil {
+		return nil, o.newError(decision{
+			effect: Unknown, disposition: NeedsManualReview, reason: ReasonNoRecord, next: NextReview,
+		})
+	}
+	d := o.conclude(o.lookUp(ctx, &request))
+	if d.document == nil && ctx.Err() != nil {
+		d = o.interrupted(ctx, d, ctx.Err())
+	}
+	return d.document, o.newError(d)
+}
+
+// find reads a document by its identity, with the client's waits: a read may be repeated.
+func (c *Client) find(ctx context.Context, reference InvoiceRef, options []CallOption) (*document, *Error) {
+	const name OperationName = "invoices.find"
+	config, failed := c.newCall(ctx, name, options)
+	if failed != nil {
+		return nil, failed
+	}
+	if err := checkParams(reference); err != nil {
+		return nil, c.refuseParams(name, "", err)
+	}
+	finder, ok := c.provider.(Finder)
+	if !ok {
+		return nil, c.unsupported(name)
+	}
+	request, err := finder.EncodeLookup(Query{Reference: reference})
+	if err != nil {
+		return nil, c.refuseParams(name, "", err)
+	}
+	request.Rows.Words, request.Rows.Proof = nil, ProofObject // a read answers whatever the status
+	o := &operation{client: c, config: config, flight: &flight{}, intent: &Intent{Operation: name}}
+	o.flight.board(ctx)
+	return o.findUntilRead(ctx, &request)
+}
+
+func (o *operation) findUntilRead(ctx context.Context, request *Request) (*document, *Error) {
+	for {
+		found := o.lookUp(ctx, request)
+		d := found.answer
+		d.effect = NotExecuted
+		switch {
+		case found.state == foundDone:
+			return found.document, nil
+		case found.state == foundNothing && ctx.Err() == nil && (d.then == StepResend || d.then == StepAmbiguous):
+			d.marks, d.next, d.disposition = nil, NextResend, RetryLater
+			if ended, isOver := o.pause(ctx, d); isOver {
+				return nil, o.newError(ended)
+			}
+			continue
+		}
+		return nil, o.newError(o.unread(ctx, found))
+	}
+}
+
+// unread says why a read has no document.
+func (o *operation) unread(ctx context.Context, found finding) decision {
+	d := found.answer
+	d.then, d.effect = StepStop, NotExecuted
+	switch {
+	case ctx.Err() != nil:
+		d.disposition, d.next, d.err = RetryLater, NextResend, context.Cause(ctx)
+	case found.state == foundEmpty:
+		d.disposition, d.next, d.marks = Refused, NextFixSameKey, []error{ErrNotFound}
+	case found.state == foundNothing && d.disposition == Refused:
+	case found.state == foundNothing:
+		d.disposition, d.next, d.marks = RetryLater, NextResend, nil
+	default:
+		conclusion := o.conclude(found)
+		d.disposition, d.reason, d.next = NeedsManualReview, conclusion.reason, NextReview
+		if d.reason == "" {
+			d.reason = ReasonUnknownStatus
+		}
+	}
+	return d
+}
