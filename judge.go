@@ -43,7 +43,7 @@ func (d *decision) apply(rule *Rule) {
 	if rule.Marks != nil {
 		d.marks = append(d.marks, rule.Marks)
 	}
-	d.isVerdict = rule.AboutPayload && (d.code != "" || len(d.fieldErrors) > 0)
+	d.isVerdict = rule.AboutPayload && (rule.Word != "" || d.code != "" || len(d.fieldErrors) > 0)
 }
 
 // judge turns one attempt into a decision. It knows the tables and nothing of time, budgets or earlier attempts.
@@ -92,14 +92,15 @@ func (c *Client) judgeSuccess(intent *Intent, answer *Answer) decision {
 		d.reason, d.next, d.uuid = ReasonKeyMismatch, NextReview, fields.uuid
 		return d
 	}
-	if intent.Proof == ProofUUID && fields.uuid != "" {
+	isProven := fields.proves(intent.Proof) && (fields.uuid != "" || !saysStampedBefore(&d))
+	if isProven && intent.Proof != ProofIDAndStatus { // there the word is part of the proof
 		return d.done(c.newDocument(intent, answer, fields))
 	}
 	if rule := findRule(c.profile.Rules, answer.Status, "", fields.status, false); rule != nil && rule.Word != "" {
 		d.apply(rule)
 		return d
 	}
-	if fields.proves(intent.Proof) && !saysStampedBefore(&d) {
+	if isProven {
 		return d.done(c.newDocument(intent, answer, fields))
 	}
 	return c.judgeUnproven(d, object, fields, answer)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -86,7 +87,7 @@ func (c *Client) read(intent *Intent, rows *Rows, x *exchange) finding {
 	case x.answer.Truncated || !json.Valid(x.answer.Body):
 		return found
 	}
-	list, isComplete, ok := rows.list(bytes.Trim(x.answer.Body, jsonSpace))
+	list, isComplete, ok := rows.list(bytes.Trim(x.answer.Body, jsonSpace), &c.profile.Document)
 	if !ok {
 		return found
 	}
@@ -146,7 +147,7 @@ func (c *Client) readRow(intent *Intent, rows *Rows, found finding, row Object, 
 }
 
 // list finds the array of rows. It is not ok when nothing has the documented shape, and not complete when a further page is named.
-func (r *Rows) list(body []byte) (list []byte, isComplete, ok bool) {
+func (r *Rows) list(body []byte, fields *Fields) (list []byte, isComplete, ok bool) {
 	if len(body) > 0 && body[0] == '[' {
 		return body, true, r.takesBareList()
 	}
@@ -159,7 +160,7 @@ func (r *Rows) list(body []byte) (list []byte, isComplete, ok bool) {
 			return value, !namesFurtherPage(object, value), true
 		}
 	}
-	if r.Single && !r.hasListMember(object) {
+	if r.Single && !r.hasListMember(object) && r.isRow(object, fields) {
 		return append(append([]byte{'['}, body...), ']'), true, true
 	}
 	return nil, false, false
@@ -181,6 +182,16 @@ func (r *Rows) hasListMember(object Object) bool {
 		}
 	}
 	return false
+}
+
+// isRow tells a lone row from any other object, such as an error: it has one of the members that rows are known by.
+func (r *Rows) isRow(object Object, fields *Fields) bool {
+	for _, echo := range r.Echo {
+		if object.Has(echo.Member) {
+			return true
+		}
+	}
+	return object.first(fields.ID) != "" || fields.uuid(object) != "" || object.first(fields.Status) != ""
 }
 
 // namesFurtherPage recognises the usual ways to say that this is not all of it. No provider documents paging, so a list that
@@ -235,7 +246,8 @@ func (r *Rows) isOurs(row Object) bool {
 		if echo.WhenPresent && !row.Has(echo.Member) {
 			continue
 		}
-		if row.Text(echo.Member) != echo.Want {
+		text := row.Text(echo.Member)
+		if text != echo.Want && !(isUUID(text) && strings.EqualFold(text, echo.Want)) {
 			return false
 		}
 	}
