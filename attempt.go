@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,8 @@ type exchange struct {
 	timeout time.Duration
 	body    []byte
 
-	connected atomic.Bool // the transport hands the hook to another goroutine
+	trace     httptrace.ClientTrace
+	connected atomic.Bool // the transport may call the hook from another goroutine
 	bodyRead  atomic.Bool
 	started   time.Time
 	duration  time.Duration
@@ -59,8 +61,10 @@ func (a attempter) RoundTrip(request *http.Request) (*http.Response, error) {
 	x.reset()
 	ctx, cancel := context.WithTimeout(request.Context(), x.timeout)
 	defer cancel()
-	trace := httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.connected.Store(true) }}
-	attempt := request.WithContext(httptrace.WithClientTrace(ctx, &trace))
+	if x.trace.GotConn == nil {
+		x.trace.GotConn = func(httptrace.GotConnInfo) { x.connected.Store(true) }
+	}
+	attempt := request.WithContext(httptrace.WithClientTrace(ctx, &x.trace))
 	if x.body != nil {
 		attempt.Body = &frozenBody{exchange: x, reader: *bytes.NewReader(x.body)}
 		attempt.ContentLength = int64(len(x.body))
@@ -100,14 +104,30 @@ func readAnswer(response *http.Response) *Answer {
 	if size < 0 || size > 64<<10 {
 		size = 512
 	}
-	body := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	n, err := body.ReadFrom(io.LimitReader(response.Body, maxAnswer+1))
-	if err != nil || n > maxAnswer {
-		answer.Truncated = true
-		return answer
-	}
-	answer.Body = body.Bytes()
+	body, err := readBounded(response.Body, make([]byte, 0, size+1))
+	answer.Body, answer.Truncated = body, err != nil
 	return answer
+}
+
+var errTooLong = errors.New("unavez: answer longer than the client reads")
+
+// readBounded reads to the end into buffer, which grows as needed; a body of exactly the expected size needs one byte of
+// room to see its end.
+func readBounded(body io.Reader, buffer []byte) ([]byte, error) {
+	for {
+		n, err := body.Read(buffer[len(buffer):cap(buffer)])
+		buffer = buffer[:len(buffer)+n]
+		switch {
+		case len(buffer) > maxAnswer:
+			return nil, errTooLong
+		case errors.Is(err, io.EOF):
+			return buffer, nil
+		case err != nil:
+			return nil, err
+		case len(buffer) == cap(buffer):
+			buffer = slices.Grow(buffer, len(buffer)+bytes.MinRead)
+		}
+	}
 }
 
 // isCertificateError reports an error that no waiting mends: the peer is not who it should be.

@@ -214,19 +214,21 @@ func (c *Client) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, 
 // LogValue implements [slog.LogValuer].
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// newCall merges the client's defaults and the options of one call.
-func (c *Client) newCall(ctx context.Context, operation OperationName, options []CallOption) (*callConfig, *Error) {
+// newOperation merges the client's defaults and the options of one call.
+func (c *Client) newOperation(ctx context.Context, name OperationName, options []CallOption) (*operation, *Error) {
 	if ctx == nil {
-		return nil, c.refusal(operation, "", "ctx is nil", nil)
+		return nil, c.refusal(name, "", "ctx is nil", nil)
 	}
-	config := &callConfig{attemptConfig: c.config.attempts}
+	o := &operation{client: c}
+	o.config.attemptConfig = c.config.attempts
+	o.intent.Operation = name
 	for i, option := range options {
 		if option == nil {
-			return nil, c.refusal(operation, "", fmt.Sprintf("call option %d is nil", i), nil)
+			return nil, c.refusal(name, "", fmt.Sprintf("call option %d is nil", i), nil)
 		}
-		if err := option.applyToCall(config); err != nil {
-			return nil, c.refusal(operation, "", fmt.Sprintf("call option %d: %s", i, err), nil)
+		if err := option.applyToCall(&o.config); err != nil {
+			return nil, c.refusal(name, "", fmt.Sprintf("call option %d: %s", i, err), nil)
 		}
 	}
-	return config, nil
+	return o, nil
 }

@@ -11,14 +11,13 @@ type document struct {
 	operation OperationName
 	fields    documentFields
 	key       string
-	echo      string
 	replayed  bool
 	requestID string
 	raw       json.RawMessage
 }
 
 type documentFields struct {
-	id, paymentID, uuid, status, series, folio, total, currency, stampedAt string
+	id, paymentID, uuid, status, series, folio, total, currency, stampedAt, echo string
 }
 
 // Outcome is what became of an operation of any kind. One of the pointers is set, by the kind of the operation; an
@@ -35,12 +34,49 @@ type Outcome struct {
 	Raw json.RawMessage
 }
 
-// readDocument reads what fields says of a JSON object.
+// readDocument reads what fields says of a JSON object, in one pass.
 func (f *Fields) readDocument(object Object) documentFields {
-	return documentFields{
-		id: object.first(f.ID), paymentID: object.first(f.PaymentID), uuid: f.uuid(object), status: object.first(f.Status),
-		series: object.first(f.Series), folio: object.first(f.Folio), total: object.first(f.Total),
-		currency: object.first(f.Currency), stampedAt: object.first(f.StampedAt),
+	var d documentFields
+	slots := [...]slot{
+		{names: f.UUID, text: &d.uuid, accepts: isUUID}, {names: f.ID, text: &d.id}, {names: f.PaymentID, text: &d.paymentID},
+		{names: f.Status, text: &d.status}, {names: f.Series, text: &d.series}, {names: f.Folio, text: &d.folio},
+		{names: f.Total, text: &d.total}, {names: f.Currency, text: &d.currency}, {names: f.StampedAt, text: &d.stampedAt},
+		{names: f.Key, text: &d.echo},
+	}
+	for name, value := range object.members {
+		for i := range slots {
+			slots[i].offer(object, name, value)
+		}
+	}
+	return d
+}
+
+// slot takes the text of the first of its names that has one.
+type slot struct {
+	names   []string
+	text    *string
+	accepts func(text string) bool
+	rank    int // one more than the index of the name that was taken
+}
+
+func (s *slot) offer(object Object, quoted, value string) {
+	for i, name := range s.names {
+		switch {
+		case s.rank != 0 && i+1 > s.rank:
+			return
+		case !isNamed(quoted, name):
+			continue
+		}
+		text := object.textOf(value)
+		if s.accepts != nil && !s.accepts(text) {
+			text = ""
+		}
+		if i+1 == s.rank {
+			*s.text = "" // the same member twice says nothing
+		} else if text != "" {
+			*s.text, s.rank = text, i+1
+		}
+		return
 	}
 }
 

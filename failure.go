@@ -15,7 +15,7 @@ func (o *operation) newError(d decision) *Error {
 	if d.document != nil {
 		return nil
 	}
-	err := o.client.newError(o.intent, d.disposition, d.effect, d.next)
+	err := o.client.newError(&o.intent, d.disposition, d.effect, d.next)
 	err.Reason, err.HTTPStatus, err.Code, err.Message = d.reason, d.status, d.code, d.message
 	err.RequestID, err.FieldErrors, err.UUID, err.Err = d.requestID, d.fieldErrors, d.uuid, d.err
 	err.detail, err.says = d.detail, d.says
@@ -116,7 +116,7 @@ func (c *Client) reusedError(intent *Intent, disposition Disposition) *Error {
 // recordedError answers again what the journal recorded.
 func (c *Client) recordedError(record *Record) *Error {
 	d := recordedDecision(record)
-	o := &operation{client: c, intent: &Intent{RecordID: record.RecordID, Operation: record.Operation}}
+	o := &operation{client: c, intent: Intent{RecordID: record.RecordID, Operation: record.Operation}}
 	return o.newError(d)
 }
 
@@ -135,9 +135,9 @@ func recordedDecision(record *Record) decision {
 }
 
 // leftError is for a caller whose context ended while the operation goes on for others.
-func (c *Client) leftError(ctx context.Context, f *flight, intent *Intent) *Error {
+func (c *Client) leftError(ctx context.Context, f *flight) *Error {
 	attempts, wasSent, rules := f.snapshot()
-	err := c.newError(intent, RetryLater, NotSent, NextResend)
+	err := c.newError(&Intent{RecordID: RecordID{Key: f.key}, Operation: f.name}, RetryLater, NotSent, NextResend)
 	err.Err, err.Attempts = context.Cause(ctx), attempts
 	err.detail = "the operation goes on for another caller"
 	err.setRetry(shortest)

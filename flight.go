@@ -15,59 +15,87 @@ type flights struct {
 
 // flight is one operation and the callers that wait for it. It ends when the operation does, or when the last caller has left.
 type flight struct {
+	name        OperationName
+	key         string
 	fingerprint [sha256.Size]byte
 	reconciling bool
-	done        chan struct{}
-	cancel      context.CancelCauseFunc
+	operation   *operation
+	// flying is the context of the operation, and cancel ends it: the callers' values without anyone's end.
+	flying context.Context //nolint:containedctx // it outlives the call that made it
+	cancel context.CancelCauseFunc
+
+	// done is made when somebody waits who does not fly.
+	done chan struct{}
 
 	mu         sync.Mutex
 	waiters    int
+	isLeft     bool
 	deadline   time.Time
 	noDeadline bool
-	operation  *operation
 
 	document *document
 	err      *Error
 }
 
-// join returns the flight of the key, and whether the caller is the one that must fly it.
-func (f *flights) join(ctx context.Context, intent *Intent) (*flight, bool) {
+// join returns the flight of the key, and whether the caller is the one that must fly it. A flight that everybody has left
+// cannot be boarded any more: it is waited for, and followed by another.
+func (f *flights) join(ctx context.Context, o *operation) (_ *flight, boarded, isPilot bool) {
+	intent := &o.intent
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if present, found := f.current[intent.Key]; found {
-		present.board(ctx)
-		return present, false
+		present.await()
+		return present, present.board(ctx), false
 	}
-	fresh := &flight{fingerprint: intent.Fingerprint, reconciling: intent.Reconciling, done: make(chan struct{})}
+	fresh := &flight{
+		name: intent.Operation, key: intent.Key, fingerprint: intent.Fingerprint, reconciling: intent.Reconciling, operation: o,
+	}
+	o.flight = fresh
+	fresh.flying = ctx
+	if ctx.Done() != nil {
+		fresh.flying, fresh.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+		fresh.await()
+	}
 	fresh.board(ctx)
 	if f.current == nil {
 		f.current = make(map[string]*flight)
 	}
 	f.current[intent.Key] = fresh
-	return fresh, true
+	return fresh, true, true
 }
 
 // land publishes what came of the flight and makes room for the next one.
 func (f *flights) land(key string, landed *flight, doc *document, err *Error) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	delete(f.current, key)
-	f.mu.Unlock()
 	landed.document, landed.err = doc, err
-	close(landed.done)
+	if landed.done != nil {
+		close(landed.done)
+	}
 }
 
-func (f *flight) board(ctx context.Context) {
+// await makes sure that the end of the flight can be waited for; the caller holds the lock of the flights.
+func (f *flight) await() {
+	if f.done == nil {
+		f.done = make(chan struct{})
+	}
+}
+
+// board counts a caller in, unless everybody has left: such a flight is about to end.
+func (f *flight) board(ctx context.Context) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.isLeft {
+		return false
+	}
 	f.waiters++
 	deadline, ok := ctx.Deadline()
-	if !ok {
-		f.noDeadline = true
-		return
-	}
+	f.noDeadline = f.noDeadline || !ok
 	if deadline.After(f.deadline) {
 		f.deadline = deadline
 	}
+	return true
 }
 
 // leave reports whether nobody waits any more.
@@ -75,6 +103,7 @@ func (f *flight) leave() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.waiters--
+	f.isLeft = f.isLeft || f.waiters == 0
 	return f.waiters == 0
 }
 
@@ -85,68 +114,63 @@ func (f *flight) latestDeadline() (time.Time, bool) {
 	return f.deadline, !f.noDeadline
 }
 
-func (f *flight) setOperation(o *operation) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.operation = o
-}
-
 // snapshot tells a caller that leaves while others stay what is known so far.
 func (f *flight) snapshot() (attempts []Attempt, wasSent bool, rules OperationRules) {
-	f.mu.Lock()
 	o := f.operation
-	f.mu.Unlock()
-	if o == nil {
-		return nil, false, OperationRules{}
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return append([]Attempt(nil), o.attempts...), o.wasSent || o.exchange.sent(), o.rules
 }
 
-// perform runs the intent, or joins the flight that already does.
-func (c *Client) perform(ctx context.Context, intent *Intent, config *callConfig) (*document, *Error) {
+// perform runs the operation, or joins the flight of another caller that already does.
+func (c *Client) perform(ctx context.Context, o *operation) (*document, *Error) {
+	fingerprint, reconciling := o.intent.Fingerprint, o.intent.Reconciling
 	for {
-		f, isPilot := c.flights.join(ctx, intent)
+		f, boarded, isPilot := c.flights.join(ctx, o)
 		switch {
 		case isPilot && ctx.Done() == nil:
-			c.fly(ctx, f, intent, config)
+			c.fly(f)
 			return f.document, f.err
 		case isPilot:
-			flying, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-			f.cancel = cancel
-			go c.fly(flying, f, intent, config)
-			return c.await1(ctx, f, intent)
-		case f.reconciling && !intent.Reconciling:
-			// What a reconcile finds answers another question; let it land, then ask our own.
-			if doc, err := c.await1(ctx, f, intent); ctx.Err() != nil {
-				return doc, err
+			go c.fly(f)
+			return c.waitFor(ctx, f)
+		case !boarded:
+			select {
+			case <-f.done:
+			case <-ctx.Done():
+				return nil, c.leftError(ctx, f)
 			}
-		case !intent.Reconciling && f.fingerprint != intent.Fingerprint:
+		case f.reconciling && !reconciling:
+			// What a reconcile finds answers another question; let it land, then ask our own.
+			if doc, err := c.waitFor(ctx, f); ctx.Err() != nil {
+				return doc.clone(), err.clone()
+			}
+		case !reconciling && f.fingerprint != fingerprint:
 			f.leave()
-			return nil, c.reusedError(intent, NeedsManualReview)
+			return nil, c.reusedError(&o.intent, NeedsManualReview)
 		default:
-			doc, err := c.await1(ctx, f, intent)
+			doc, err := c.waitFor(ctx, f)
 			return doc.clone(), err.clone()
 		}
 	}
 }
 
 // fly runs the operation to its end, whoever still waits for it.
-func (c *Client) fly(ctx context.Context, f *flight, intent *Intent, config *callConfig) {
-	doc, err := c.run(ctx, f, intent, config)
+func (c *Client) fly(f *flight) {
+	ctx := f.flying
+	doc, err := f.operation.run(ctx)
 	if f.cancel != nil {
 		f.cancel(nil)
 	}
 	if c.isObserved() {
-		c.observe(ctx, &Event{Kind: EventFinished, Op: string(intent.Operation), Key: intent.Key, Err: err})
+		c.observe(ctx, &Event{Kind: EventFinished, Op: string(f.operation.intent.Operation), Key: f.key, Err: err})
 	}
-	c.flights.land(intent.Key, f, doc, err)
+	c.flights.land(f.key, f, doc, err)
 }
 
-// await1 waits for the flight as long as the caller's context lives. The last caller to leave ends the flight and takes its
+// waitFor waits for the flight as long as the caller's context lives. The last caller to leave ends the flight and takes its
 // answer; one that leaves others behind is told what is known so far.
-func (c *Client) await1(ctx context.Context, f *flight, intent *Intent) (*document, *Error) {
+func (c *Client) waitFor(ctx context.Context, f *flight) (*document, *Error) {
 	select {
 	case <-f.done:
 		f.leave()
@@ -154,11 +178,9 @@ func (c *Client) await1(ctx context.Context, f *flight, intent *Intent) (*docume
 	case <-ctx.Done():
 	}
 	if f.leave() {
-		if f.cancel != nil {
-			f.cancel(context.Cause(ctx))
-		}
+		f.cancel(context.Cause(ctx))
 		<-f.done
 		return f.document, f.err
 	}
-	return nil, c.leftError(ctx, f, intent)
+	return nil, c.leftError(ctx, f)
 }

@@ -211,8 +211,8 @@ func (a Admission) Claims() bool { return a == AdmitSend || a == AdmitResume }
 // Fingerprint is the SHA-256 that tells one request from another: of operation, method, path and the exact body, framed
 // so that no two different requests meet.
 func Fingerprint(operation OperationName, method, path string, body []byte) [sha256.Size]byte {
-	framed := make([]byte, 0, len(operation)+len(method)+len(path)+len(body)+3)
-	framed = append(framed, operation...)
+	var onStack [1 << 10]byte // most requests fit
+	framed := append(onStack[:0], operation...)
 	framed = append(framed, 0)
 	framed = append(framed, method...)
 	framed = append(framed, 0)

@@ -77,7 +77,7 @@ func (c *Client) judgeTransport(x *exchange) decision {
 }
 
 func (c *Client) judgeSuccess(intent *Intent, answer *Answer) decision {
-	d := c.newDecision(answer)
+	d := decision{status: answer.Status, retryAfter: parseRetryAfter(answer.Header, time.Now())}
 	if rule := c.exactRule(answer.Status); rule != nil {
 		d.apply(rule)
 		return d
@@ -87,12 +87,17 @@ func (c *Client) judgeSuccess(intent *Intent, answer *Answer) decision {
 		return d.ambiguous("a good status came with a body that cannot be read")
 	}
 	fields := c.profile.Document.readDocument(object)
-	if echo := object.first(c.profile.Document.Key); echo != "" && echo != intent.Key {
+	// The answer to a cancellation may show the key of what was cancelled; every other one can only show its own.
+	if fields.echo != "" && fields.echo != intent.Key && intent.Proof != ProofObject {
 		d.effect, d.then, d.disposition = Unknown, StepStop, NeedsManualReview
 		d.reason, d.next, d.uuid = ReasonKeyMismatch, NextReview, fields.uuid
 		return d
 	}
-	isProven := fields.proves(intent.Proof) && (fields.uuid != "" || !saysStampedBefore(&d))
+	isProven := fields.proves(intent.Proof)
+	if isProven && fields.uuid == "" { // a weaker proof does not stand against a code that says otherwise
+		c.readEnvelope(&d, object)
+		isProven = !saysStampedBefore(&d)
+	}
 	if isProven && intent.Proof != ProofIDAndStatus { // there the word is part of the proof
 		return d.done(c.newDocument(intent, answer, fields))
 	}
@@ -108,6 +113,7 @@ func (c *Client) judgeSuccess(intent *Intent, answer *Answer) decision {
 
 // judgeUnproven is for a good status that proves nothing: said to be done before, a word without a rule, or silence.
 func (c *Client) judgeUnproven(d decision, object Object, fields documentFields, answer *Answer) decision {
+	c.readEnvelope(&d, object)
 	if saysStampedBefore(&d) {
 		return d.stampedBefore(evidenceUUID(&c.profile.Document, object, answer.Body))
 	}
@@ -164,17 +170,21 @@ func (d decision) stampedBefore(uuid string) decision {
 	return d
 }
 
-// newDecision reads the envelope of an answer, each member on its own: what cannot be read changes nothing.
+// newDecision reads status, Retry-After and the envelope of an answer.
 func (c *Client) newDecision(answer *Answer) decision {
-	envelope := &c.profile.Envelope
 	d := decision{status: answer.Status, retryAfter: parseRetryAfter(answer.Header, time.Now())}
-	if envelope.RequestIDHeader != "" {
-		d.requestID = answer.Header.Get(envelope.RequestIDHeader)
+	if name := c.profile.Envelope.RequestIDHeader; name != "" {
+		d.requestID = answer.Header.Get(name)
 	}
-	object, ok := ParseObject(answer.Body)
-	if !ok {
-		return d
+	if object, ok := ParseObject(answer.Body); ok {
+		c.readEnvelope(&d, object)
 	}
+	return d
+}
+
+// readEnvelope reads each member on its own: what cannot be read changes nothing.
+func (c *Client) readEnvelope(d *decision, object Object) {
+	envelope := &c.profile.Envelope
 	d.code, d.message = object.path(envelope.Code), object.path(envelope.Message)
 	if id := object.path(envelope.RequestID); id != "" {
 		d.requestID = id
@@ -183,7 +193,6 @@ func (c *Client) newDecision(answer *Answer) decision {
 	if seconds := object.path(envelope.RetryAfter); d.retryAfter == 0 && seconds != "" && countDigits(seconds) == len(seconds) {
 		d.retryAfter = secondsToDuration(seconds)
 	}
-	return d
 }
 
 func readFieldErrors(object Object, path []string) map[string]string {

@@ -87,7 +87,7 @@ func (c *Client) read(intent *Intent, rows *Rows, x *exchange) finding {
 	case x.answer.Truncated || !json.Valid(x.answer.Body):
 		return found
 	}
-	list, isComplete, ok := rows.list(bytes.Trim(x.answer.Body, jsonSpace), &c.profile.Document)
+	list, isComplete, ok := rows.list(x.answer.Body, &c.profile.Document)
 	if !ok {
 		return found
 	}
@@ -129,7 +129,7 @@ func (c *Client) readRow(intent *Intent, rows *Rows, found finding, row Object, 
 	case rows.Words == nil && proven, state == RowDone && proven:
 		found.state = foundDone
 		found.document = c.newDocument(intent, answer, fields)
-		found.document.raw = bytes.Clone(row.data)
+		found.document.raw = json.RawMessage(row.data)
 	case rows.Words == nil, !isListed:
 		found.state = foundUnknownWord
 	case state == RowDone:
@@ -147,13 +147,14 @@ func (c *Client) readRow(intent *Intent, rows *Rows, found finding, row Object, 
 }
 
 // list finds the array of rows. It is not ok when nothing has the documented shape, and not complete when a further page is named.
-func (r *Rows) list(body []byte, fields *Fields) (list []byte, isComplete, ok bool) {
+func (r *Rows) list(body []byte, fields *Fields) (list string, isComplete, ok bool) {
+	body = bytes.Trim(body, jsonSpace)
 	if len(body) > 0 && body[0] == '[' {
-		return body, true, r.takesBareList()
+		return string(body), true, r.takesBareList()
 	}
 	object, ok := ParseObject(body)
 	if !ok {
-		return nil, false, false
+		return "", false, false
 	}
 	for _, name := range r.Lists {
 		if value := object.Get(name); name != "" && len(value) > 0 && value[0] == '[' {
@@ -161,9 +162,9 @@ func (r *Rows) list(body []byte, fields *Fields) (list []byte, isComplete, ok bo
 		}
 	}
 	if r.Single && !r.hasListMember(object) && r.isRow(object, fields) {
-		return append(append([]byte{'['}, body...), ']'), true, true
+		return "[" + object.data + "]", true, true
 	}
-	return nil, false, false
+	return "", false, false
 }
 
 func (r *Rows) takesBareList() bool {
@@ -196,11 +197,11 @@ func (r *Rows) isRow(object Object, fields *Fields) bool {
 
 // namesFurtherPage recognises the usual ways to say that this is not all of it. No provider documents paging, so a list that
 // hints at it is not believed to be complete.
-func namesFurtherPage(object Object, list []byte) bool {
+func namesFurtherPage(object Object, list string) bool {
 	for _, name := range [...]string{
 		"next", "nextPage", "next_page", "nextCursor", "next_cursor", "nextPageToken", "next_page_token", "cursor", "hasMore", "has_more",
 	} {
-		switch value := string(object.Get(name)); value {
+		switch object.Get(name) {
 		case "", "null", "false", `""`, "0":
 		default:
 			return true
@@ -226,13 +227,14 @@ func namesFurtherPage(object Object, list []byte) bool {
 func digitsOnly(text string) string { return text[:countDigits(text)] }
 
 // ours sorts the rows. It is not ok when a row is no object: such a list teaches nothing.
-func (r *Rows) ours(list []byte) (ours []Object, others int, ok bool) {
+func (r *Rows) ours(list string) (ours []Object, others int, ok bool) {
 	for value := range elements(list) {
 		if value[0] != '{' {
 			return nil, 0, false
 		}
 		row := Object{data: value}
 		if r.isOurs(row) {
+			row.data = strings.Clone(value) // a row must not keep the whole list in memory
 			ours = append(ours, row)
 		} else {
 			others++

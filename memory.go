@@ -1,7 +1,6 @@
 package unavez
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"sync"
@@ -17,10 +16,10 @@ const DefaultMemoryRecords = 10_000
 type MemoryJournal struct {
 	limit int
 
-	mu       sync.Mutex
-	records  map[RecordID]*memoryRecord
-	resolved list.List // of *memoryRecord, oldest first
-	byName   map[sharedIdentity]int
+	mu             sync.Mutex
+	records        map[RecordID]*memoryRecord
+	oldest, newest *memoryRecord // resolved records, in the order of their end
+	byName         map[sharedIdentity]int
 }
 
 // sharedIdentity counts the unresolved records of one caller's record over all providers.
@@ -34,7 +33,9 @@ type memoryRecord struct {
 
 	owner      string
 	leaseUntil time.Time
-	element    *list.Element
+	isLinked   bool
+	older      *memoryRecord
+	newer      *memoryRecord
 }
 
 // NewMemoryJournal returns an empty journal that keeps at most limit records; a limit below 1 means [DefaultMemoryRecords].
@@ -94,9 +95,8 @@ func (j *MemoryJournal) beginNew(intent *Intent, now time.Time) (Record, error) 
 // claim opens the record for the intent's owner. Sending anew starts the retention window anew: nothing of these bytes
 // has been executed so far.
 func (j *MemoryJournal) claim(record *memoryRecord, intent *Intent, admission Admission, now time.Time) {
-	if record.element != nil {
-		j.resolved.Remove(record.element)
-		record.element = nil
+	if record.isLinked {
+		j.unlink(record)
 		j.byName[record.shared()]++
 	}
 	record.owner, record.leaseUntil = intent.Owner, now.Add(intent.Lease)
@@ -154,9 +154,9 @@ func (j *MemoryJournal) settle(record *memoryRecord, result Result) {
 		return
 	}
 	record.Body = nil
-	if record.element == nil {
+	if !record.isLinked {
 		j.forgetName(record)
-		record.element = j.resolved.PushBack(record)
+		j.link(record)
 	}
 }
 
@@ -209,15 +209,37 @@ func (j *MemoryJournal) claimed(claim Claim) (*memoryRecord, error) {
 }
 
 func (j *MemoryJournal) forgetOldest() bool {
-	oldest := j.resolved.Front()
-	if oldest == nil {
+	record := j.oldest
+	if record == nil {
 		return false
 	}
-	record, ok := j.resolved.Remove(oldest).(*memoryRecord)
-	if ok {
-		delete(j.records, record.RecordID)
+	j.unlink(record)
+	delete(j.records, record.RecordID)
+	return true
+}
+
+func (j *MemoryJournal) link(record *memoryRecord) {
+	record.isLinked, record.older = true, j.newest
+	if j.newest == nil {
+		j.oldest = record
+	} else {
+		j.newest.newer = record
 	}
-	return ok
+	j.newest = record
+}
+
+func (j *MemoryJournal) unlink(record *memoryRecord) {
+	if record.older == nil {
+		j.oldest = record.newer
+	} else {
+		record.older.newer = record.newer
+	}
+	if record.newer == nil {
+		j.newest = record.older
+	} else {
+		record.newer.older = record.older
+	}
+	record.isLinked, record.older, record.newer = false, nil, nil
 }
 
 func (j *MemoryJournal) forgetName(record *memoryRecord) {
@@ -230,7 +252,7 @@ func (j *MemoryJournal) forgetName(record *memoryRecord) {
 // isUnresolvedElsewhere scans only when some record of that name is unresolved, which outside of an accident is only our own.
 func (j *MemoryJournal) isUnresolvedElsewhere(own *memoryRecord, intent *Intent) bool {
 	count := j.byName[sharedIdentity{intent.Environment, intent.Identity}]
-	if own != nil && own.element == nil {
+	if own != nil && !own.isLinked {
 		count--
 	}
 	if count <= 0 || intent.Identity == "" {

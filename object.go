@@ -3,33 +3,34 @@ package unavez
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 )
 
 // Object is a JSON object of which each member is read on its own, so that a member of an odd type, a duplicate or
 // an unknown one never spoils the rest. Names are compared exactly, as encoding/json does not.
 //
-// An Object shares the bytes that it was read from.
-type Object struct{ data []byte }
+// An Object holds a copy of what it was read from.
+type Object struct{ data string }
 
 // ParseObject returns data as an Object. It is false if data is not one well-formed JSON object.
 func ParseObject(data []byte) (Object, bool) {
-	data = bytes.TrimLeft(data, jsonSpace)
+	data = bytes.Trim(data, jsonSpace)
 	if len(data) == 0 || data[0] != '{' || !json.Valid(data) {
 		return Object{}, false
 	}
-	return Object{data: data}, true
+	return Object{data: string(data)}, true
 }
 
-// Get returns the bytes of the member, nil if it is absent or appears more than once.
-func (o Object) Get(name string) json.RawMessage {
-	var found json.RawMessage
+// Get returns the JSON of the member, "" if it is absent or appears more than once.
+func (o Object) Get(name string) string {
+	found := ""
 	for member, value := range o.members {
 		if !isNamed(member, name) {
 			continue
 		}
-		if found != nil {
-			return nil
+		if found != "" {
+			return ""
 		}
 		found = value
 	}
@@ -55,8 +56,19 @@ func (o Object) Object(name string) (Object, bool) {
 	return Object{data: value}, true
 }
 
+// pinnedSize is how much of an answer a text of it may keep in memory.
+const pinnedSize = 4 << 10
+
 // Text returns a string member, or the literal of a number. Everything else, and text that is not valid UTF-8, is "".
-func (o Object) Text(name string) string { return scalarText(o.Get(name)) }
+func (o Object) Text(name string) string { return o.textOf(o.Get(name)) }
+
+func (o Object) textOf(value string) string {
+	text := scalarText(value)
+	if len(o.data) > pinnedSize {
+		return strings.Clone(text)
+	}
+	return text
+}
 
 // first returns the first of the named members that has a text.
 func (o Object) first(names []string) string {
@@ -83,78 +95,95 @@ func (o Object) path(names []string) string {
 	return o.Text(names[len(names)-1])
 }
 
-func scalarText(value json.RawMessage) string {
-	if len(value) == 0 || !utf8.Valid(value) {
+func scalarText(value string) string {
+	if value == "" || !utf8.ValidString(value) {
 		return ""
 	}
 	switch c := value[0]; {
 	case c == '"':
 		return unquote(value)
 	case c == '-', '0' <= c && c <= '9':
-		return string(value)
+		return value
 	}
 	return ""
 }
 
-func unquote(value []byte) string {
-	if bytes.IndexByte(value, '\\') < 0 {
-		return string(value[1 : len(value)-1])
+func unquote(value string) string {
+	if strings.IndexByte(value, '\\') < 0 {
+		return value[1 : len(value)-1]
 	}
 	var text string
-	if json.Unmarshal(value, &text) != nil {
+	if json.Unmarshal([]byte(value), &text) != nil {
 		return ""
 	}
 	return text
 }
 
 // isNamed compares a quoted member name with name.
-func isNamed(quoted []byte, name string) bool {
-	inner := quoted[1 : len(quoted)-1]
-	if bytes.IndexByte(inner, '\\') < 0 {
-		return string(inner) == name
-	}
-	return unquote(quoted) == name
+func isNamed(quoted, name string) bool { return unquote(quoted) == name }
+
+// isObject reports one well-formed JSON object.
+func isObject(data []byte) bool {
+	data = bytes.TrimLeft(data, jsonSpace)
+	return len(data) > 0 && data[0] == '{' && json.Valid(data)
 }
 
 const jsonSpace = " \t\r\n"
 
 // members yields each member's quoted name and its value. The data is valid JSON, so the scan only has to find the ends.
-func (o Object) members(yield func(name, value []byte) bool) {
+func (o Object) members(yield func(name, value string) bool) {
 	rest := o.data
-	if len(rest) == 0 {
+	if rest == "" {
 		return
 	}
-	rest = bytes.TrimLeft(rest[1:], jsonSpace)
-	for len(rest) > 0 && rest[0] == '"' {
-		name := rest[:valueEnd(rest)]
-		rest = bytes.TrimLeft(rest[len(name):], jsonSpace)
-		rest = bytes.TrimLeft(rest[1:], jsonSpace)
+	rest = skipSpace(rest[1:])
+	for rest[0] == '"' {
+		name := rest[:stringEnd(rest)]
+		rest = skipSpace(rest[len(name):])
+		rest = skipSpace(rest[1:])
 		value := rest[:valueEnd(rest)]
 		if !yield(name, value) {
 			return
 		}
-		rest = bytes.TrimLeft(rest[len(value):], jsonSpace)
-		rest = bytes.TrimLeft(rest[1:], jsonSpace)
+		rest = skipSpace(rest[len(value):])
+		if rest[0] != ',' {
+			return
+		}
+		rest = skipSpace(rest[1:])
 	}
 }
 
 // elements yields the elements of a valid JSON array.
-func elements(array []byte) func(yield func(value []byte) bool) {
-	return func(yield func(value []byte) bool) {
-		rest := bytes.TrimLeft(array[1:], jsonSpace)
-		for len(rest) > 0 && rest[0] != ']' {
+func elements(array string) func(yield func(value string) bool) {
+	return func(yield func(value string) bool) {
+		rest := skipSpace(array[1:])
+		for rest[0] != ']' {
 			value := rest[:valueEnd(rest)]
 			if !yield(value) {
 				return
 			}
-			rest = bytes.TrimLeft(rest[len(value):], jsonSpace)
-			rest = bytes.TrimLeft(rest[1:], jsonSpace)
+			rest = skipSpace(rest[len(value):])
+			if rest[0] != ',' {
+				return
+			}
+			rest = skipSpace(rest[1:])
 		}
 	}
 }
 
+func skipSpace(text string) string {
+	for i := range len(text) {
+		switch text[i] {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return text[i:]
+		}
+	}
+	return ""
+}
+
 // valueEnd returns the length of the JSON value that data, which is valid JSON, begins with.
-func valueEnd(data []byte) int {
+func valueEnd(data string) int {
 	depth := 0
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
@@ -183,7 +212,7 @@ func valueEnd(data []byte) int {
 	return len(data)
 }
 
-func stringEnd(data []byte) int {
+func stringEnd(data string) int {
 	for i := 1; i < len(data); i++ {
 		switch data[i] {
 		case '\\':

@@ -26,8 +26,8 @@ type operation struct {
 	exchange
 
 	client *Client
-	intent *Intent
-	config *callConfig
+	config callConfig
+	intent Intent
 	rules  OperationRules
 	flight *flight
 	claim  Claim
@@ -45,6 +45,7 @@ type operation struct {
 
 	mu       sync.Mutex // guards attempts and wasSent, which a caller that leaves early reads
 	attempts []Attempt
+	first    [1]Attempt // most operations need no second one
 	wasSent  bool
 }
 
@@ -124,7 +125,7 @@ func prepareRetry(request *http.Request) error {
 
 // decide judges the attempt that just ended and plans what follows.
 func (o *operation) decide(ctx context.Context) bool {
-	d := o.client.judge(o.intent, &o.exchange)
+	d := o.client.judge(&o.intent, &o.exchange)
 	o.writes++
 	o.note(ctx, AttemptWrite, &o.exchange, &d)
 	isUnanswered := o.exchange.answer == nil
@@ -361,6 +362,9 @@ func (o *operation) note(ctx context.Context, kind AttemptKind, x *exchange, d *
 	}
 	o.waited = 0
 	o.mu.Lock()
+	if o.attempts == nil {
+		o.attempts = o.first[:0]
+	}
 	attempt.Number = len(o.attempts) + 1
 	o.attempts = append(o.attempts, attempt)
 	o.wasSent = o.wasSent || (kind == AttemptWrite && d.effect != NotSent)

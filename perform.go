@@ -17,7 +17,7 @@ func (c *Client) Prepare(operation *Operation, options ...CallOption) (Intent, e
 	if operation == nil {
 		return Intent{}, c.refuseNil("", "operation")
 	}
-	config, err := c.newCall(context.Background(), operation.Name, options)
+	o, err := c.newOperation(context.Background(), operation.Name, options)
 	if err != nil {
 		return Intent{}, err
 	}
@@ -25,17 +25,16 @@ func (c *Client) Prepare(operation *Operation, options ...CallOption) (Intent, e
 	if !isSet {
 		return Intent{}, c.refuseNil(operation.Name, "params")
 	}
-	intent, err := c.prepare(operation, params, config)
-	if err != nil {
+	if err := o.prepare(operation, params); err != nil {
 		return Intent{}, err
 	}
-	return *intent, nil
+	return o.intent, nil
 }
 
 // Send performs an intent that [Client.Prepare] made, in this process or, through a durable journal, in an earlier one. It
 // keeps every promise of Create: one key is one effect.
 func (c *Client) Send(ctx context.Context, intent Intent, options ...CallOption) (*Outcome, error) {
-	config, err := c.newCall(ctx, intent.Operation, options)
+	o, err := c.newOperation(ctx, intent.Operation, options)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +45,8 @@ func (c *Client) Send(ctx context.Context, intent Intent, options ...CallOption)
 		return nil, c.refusal(intent.Operation, intent.Key, "the bytes of the intent are not those that were prepared", nil)
 	}
 	intent.Owner, intent.Reconciling = c.owner, false
-	doc, err := c.perform(ctx, &intent, config)
+	o.intent = intent
+	doc, err := c.perform(ctx, o)
 	return asOutcome(doc), err.orNil()
 }
 
@@ -83,43 +83,44 @@ func (o *Operation) params() (any, bool) {
 
 // write is the way of every service call.
 func (c *Client) write(ctx context.Context, operation *Operation, params any, options []CallOption) (*document, *Error) {
-	config, err := c.newCall(ctx, operation.Name, options)
+	o, err := c.newOperation(ctx, operation.Name, options)
 	if err != nil {
 		return nil, err
 	}
-	intent, err := c.prepare(operation, params, config)
-	if err != nil {
+	if err := o.prepare(operation, params); err != nil {
 		return nil, err
 	}
-	return c.perform(ctx, intent, config)
+	return c.perform(ctx, o)
 }
 
-func (c *Client) prepare(operation *Operation, params any, config *callConfig) (*Intent, *Error) {
+// prepare fills in the intent: the key, the frozen bytes and their fingerprint.
+func (o *operation) prepare(operation *Operation, params any) *Error {
+	c := o.client
 	if _, supported := c.rulesFor(operation); !supported {
-		return nil, c.unsupported(operation.Name)
+		return c.unsupported(operation.Name)
 	}
-	key, identity, err := c.resolveKey(operation.Name, config)
+	key, identity, err := c.resolveKey(operation.Name, &o.config)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkParams(params); err != nil {
-		return nil, c.refuseParams(operation.Name, key, err)
+		return c.refuseParams(operation.Name, key, err)
 	}
 	operation.Key = key
 	request, encodeErr := c.provider.Encode(operation)
 	if encodeErr != nil {
-		return nil, c.refuseParams(operation.Name, key, encodeErr)
+		return c.refuseParams(operation.Name, key, encodeErr)
 	}
 	if err := checkRequest(&request); err != nil {
-		return nil, c.refuseParams(operation.Name, key, err)
+		return c.refuseParams(operation.Name, key, err)
 	}
-	intent := &Intent{
+	o.intent = Intent{
 		RecordID: c.RecordID(key), Environment: c.config.environment, Identity: identity,
 		Operation: operation.Name, Method: request.Method, Path: request.Path, Body: request.Body, Proof: request.Proof,
 		RetriesFailed: request.RetriesFailed, Owner: c.owner,
 	}
-	intent.Fingerprint = Fingerprint(intent.Operation, intent.Method, intent.Path, intent.Body)
-	return intent, nil
+	o.intent.Fingerprint = Fingerprint(operation.Name, request.Method, request.Path, request.Body)
+	return nil
 }
 
 // rulesFor returns the rules of the operation; those of raw operations are listed under one name.
@@ -179,26 +180,25 @@ func checkRequest(request *Request) error {
 	case !utf8.Valid(request.Body):
 		return errors.New("the body is not valid UTF-8")
 	}
-	if _, ok := ParseObject(request.Body); !ok {
+	if !isObject(request.Body) {
 		return errors.New("the body is not one JSON object")
 	}
 	return nil
 }
 
 // run takes the intent through the journal and, where it admits it, on the wire.
-func (c *Client) run(ctx context.Context, f *flight, intent *Intent, config *callConfig) (*document, *Error) {
-	own := *intent // callers that leave early still read theirs
-	o := &operation{client: c, intent: &own, config: config, flight: f, rules: c.rulesByName(intent.Operation)}
-	f.setOperation(o)
-	own.Lease = o.lease()
-	record, err := c.config.journal.Begin(ctx, own)
+func (o *operation) run(ctx context.Context) (*document, *Error) {
+	c := o.client
+	o.rules = c.rulesByName(o.intent.Operation)
+	o.intent.Lease = o.lease()
+	record, err := c.config.journal.Begin(ctx, o.intent)
 	switch {
 	case err != nil:
-		return nil, c.journalError(ctx, intent, err)
+		return nil, c.journalError(ctx, &o.intent, err)
 	case record.Admission == AdmitNothing:
 		return o.reconcileUnrecorded(ctx)
 	case !record.Admission.Claims():
-		return c.answerRecorded(&record, intent)
+		return c.answerRecorded(&record, &o.intent)
 	}
 	o.claim = record.Claim
 	o.adopt(&record)
@@ -260,7 +260,7 @@ func (o *operation) resume() decision {
 func (o *operation) finish(ctx context.Context, record *Record, d decision) (*document, *Error) {
 	err := o.newError(d)
 	result := o.newResult(record, d, err)
-	finishErr := o.client.config.journal.Finish(context.WithoutCancel(ctx), o.claim, result)
+	finishErr := o.record(ctx, result)
 	if finishErr == nil || errors.Is(finishErr, ErrClaimLost) && d.document == nil {
 		return d.document, err
 	}
@@ -273,6 +273,19 @@ func (o *operation) finish(ctx context.Context, record *Record, d decision) (*do
 		err.Err = finishErr
 	}
 	return d.document, err
+}
+
+// recordTimeout bounds how long the outcome waits for the journal; the caller's own context may have ended long ago.
+const recordTimeout = 30 * time.Second
+
+func (o *operation) record(ctx context.Context, result Result) error {
+	ctx = context.WithoutCancel(ctx)
+	if _, neverWaits := o.client.config.journal.(*MemoryJournal); !neverWaits {
+		bounded, cancel := context.WithTimeout(ctx, recordTimeout)
+		defer cancel()
+		ctx = bounded
+	}
+	return o.client.config.journal.Finish(ctx, o.claim, result)
 }
 
 func (o *operation) newResult(record *Record, d decision, err *Error) Result {

@@ -3,6 +3,7 @@ package unavez
 import (
 	"context"
 	"errors"
+	"math"
 )
 
 // Reconcile finds out what became of a key of any operation, in the way that the provider documents.
@@ -21,7 +22,7 @@ func (c *Client) Reconcile(ctx context.Context, key string, options ...CallOptio
 }
 
 func (c *Client) reconcile(ctx context.Context, name OperationName, key string, options []CallOption) (*document, *Error) {
-	config, err := c.newCall(ctx, name, options)
+	o, err := c.newOperation(ctx, name, options)
 	if err != nil {
 		return nil, err
 	}
@@ -31,10 +32,10 @@ func (c *Client) reconcile(ctx context.Context, name OperationName, key string, 
 	if !c.supportsKind(name) {
 		return nil, c.unsupported(name)
 	}
-	intent := &Intent{
+	o.intent = Intent{
 		RecordID: c.RecordID(key), Environment: c.config.environment, Identity: key, Operation: name, Reconciling: true, Owner: c.owner,
 	}
-	return c.perform(ctx, intent, config)
+	return c.perform(ctx, o)
 }
 
 func (c *Client) supportsKind(name OperationName) bool {
@@ -51,22 +52,20 @@ func (c *Client) supportsKind(name OperationName) bool {
 
 // await repeats reconcile while it answers RetryLater, and ends with the context or with a wait that must not be slept.
 func (c *Client) await(ctx context.Context, name OperationName, key string, options []CallOption) (*document, *Error) {
-	config, err := c.newCall(ctx, name, options)
+	waiter, err := c.newOperation(ctx, name, options)
 	if err != nil {
 		return nil, err
 	}
-	waiter := &operation{client: c, config: config, flight: &flight{}, intent: &Intent{RecordID: c.RecordID(key), Operation: name}}
+	waiter.intent.Key, waiter.config.maxAttempts = key, math.MaxInt32
+	waiter.flight = &flight{}
 	waiter.flight.board(ctx)
-	unbounded := *config
-	unbounded.maxAttempts = 1 << 30
-	waiter.config = &unbounded
 	for {
 		doc, err := c.reconcile(ctx, name, key, options)
 		if err == nil || err.Disposition != RetryLater || ctx.Err() != nil {
 			return doc, err
 		}
 		wait := max(waiter.nextStep(), err.RetryAfter)
-		if wait > config.maxWait || waiter.isPastDeadline(wait) {
+		if wait > waiter.config.maxWait || waiter.isPastDeadline(wait) {
 			return doc, err
 		}
 		waiter.wait = waiter.lengthen(wait)
@@ -116,7 +115,7 @@ func (o *operation) encodeLookup() (Request, error) {
 // lookUp asks once.
 func (o *operation) lookUp(ctx context.Context, request *Request) finding {
 	x := o.client.get(ctx, request, o.config.timeout)
-	found := o.client.read(o.intent, &request.Rows, x)
+	found := o.client.read(&o.intent, &request.Rows, x)
 	noted := found.answer
 	noted.effect = NotExecuted
 	o.note(ctx, AttemptLookup, x, &noted)
@@ -314,7 +313,7 @@ func (o *operation) reconcileUnrecorded(ctx context.Context) (*document, *Error)
 // find reads a document by its identity, with the client's waits: a read may be repeated.
 func (c *Client) find(ctx context.Context, reference InvoiceRef, options []CallOption) (*document, *Error) {
 	const name OperationName = "invoices.find"
-	config, failed := c.newCall(ctx, name, options)
+	o, failed := c.newOperation(ctx, name, options)
 	if failed != nil {
 		return nil, failed
 	}
@@ -330,7 +329,7 @@ func (c *Client) find(ctx context.Context, reference InvoiceRef, options []CallO
 		return nil, c.refuseParams(name, "", err)
 	}
 	request.Rows.Words, request.Rows.Proof = nil, ProofObject // a read answers whatever the status
-	o := &operation{client: c, config: config, flight: &flight{}, intent: &Intent{Operation: name}}
+	o.flight = &flight{}
 	o.flight.board(ctx)
 	return o.findUntilRead(ctx, &request)
 }

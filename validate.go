@@ -16,82 +16,89 @@ func checkParams(params any) error {
 	if value.Kind() == reflect.Pointer {
 		value = value.Elem()
 	}
-	return checkValue(value, func() string { return "" })
+	if wrong := checkValue(value); wrong != nil {
+		if wrong.Field == "" {
+			wrong.Field = "params"
+		}
+		return wrong
+	}
+	return nil
 }
 
-// checkValue takes the path as a function, so that no text is built unless something is wrong.
-func checkValue(value reflect.Value, path func() string) error {
+// checkValue returns what is wrong with a value. Its callers put the path together on the way back, so that none is built
+// for parameters that are right.
+func checkValue(value reflect.Value) *FieldError {
 	switch value.Kind() {
 	case reflect.String:
-		return checkText(value, path)
+		return checkText(value)
 	case reflect.Struct:
-		return checkStruct(value, path)
+		return checkStruct(value)
 	case reflect.Slice:
-		if value.Type().Elem().Kind() == reflect.Uint8 {
-			return nil // XML and Raw have checks of their own.
-		}
-		for i := range value.Len() {
-			if err := checkValue(value.Index(i), func() string { return path() + "[" + strconv.Itoa(i) + "]" }); err != nil {
-				return err
-			}
-		}
+		return checkSlice(value)
 	case reflect.Pointer:
 		if !value.IsNil() {
-			return checkValue(value.Elem(), path)
+			return checkValue(value.Elem())
 		}
 	default:
 	}
 	return nil
 }
 
-func checkStruct(value reflect.Value, path func() string) error {
+func checkSlice(value reflect.Value) *FieldError {
+	if value.Type().Elem().Kind() == reflect.Uint8 {
+		return nil // XML and Raw have checks of their own.
+	}
+	for i := range value.Len() {
+		if wrong := checkValue(value.Index(i)); wrong != nil {
+			return wrong.under("[" + strconv.Itoa(i) + "]")
+		}
+	}
+	return nil
+}
+
+func checkStruct(value reflect.Value) *FieldError {
 	if value.Type() == reflect.TypeFor[time.Time]() {
 		return nil
 	}
 	for i := range value.NumField() {
-		field := func() string {
-			name := value.Type().Field(i).Name
-			if parent := path(); parent != "" {
-				return parent + "." + name
-			}
-			return name
-		}
-		if err := checkValue(value.Field(i), field); err != nil {
-			return err
+		if wrong := checkValue(value.Field(i)); wrong != nil {
+			return wrong.under(value.Type().Field(i).Name)
 		}
 	}
 	return nil
 }
 
-func checkText(value reflect.Value, path func() string) error {
+// under puts the name of what holds the field in front of its path.
+func (e *FieldError) under(parent string) *FieldError {
+	if e.Field != "" && e.Field[0] != '[' {
+		parent += "."
+	}
+	e.Field = parent + e.Field
+	return e
+}
+
+func checkText(value reflect.Value) *FieldError {
 	text := value.String()
 	if value.Type() == reflect.TypeFor[Decimal]() {
-		return checkDecimal(Decimal(text), path)
+		return checkDecimal(Decimal(text))
 	}
 	if !utf8.ValidString(text) {
-		return &FieldError{Field: orParams(path()), Problem: "is not valid UTF-8"}
+		return &FieldError{Problem: "is not valid UTF-8"}
 	}
 	return nil
 }
 
-func checkDecimal(d Decimal, path func() string) error {
+func checkDecimal(d Decimal) *FieldError {
 	if d == "" {
 		return nil
 	}
 	if err := d.Validate(); err != nil {
-		return &FieldError{Field: path(), Problem: err.Error()}
+		return &FieldError{Problem: err.Error()}
 	}
 	if d.isNegative() {
-		return &FieldError{Field: path(), Problem: "is negative, expected zero or more"}
+		return &FieldError{Problem: "is negative, expected zero or more"}
 	}
 	return nil
-}
-
-func orParams(path string) string {
-	if path == "" {
-		return "params"
-	}
-	return path
 }
 
 // checkExtra accepts what has one exact JSON form: nil, bool, integers, texts, Decimal, json.Number, json.RawMessage, and slices and
@@ -108,9 +115,9 @@ func checkExtraValue(path string, value any) error {
 	case nil, bool:
 		return nil
 	case Decimal:
-		return checkDecimal(v, func() string { return path })
+		return checkExtraDecimal(path, v)
 	case json.Number:
-		return checkDecimal(Decimal(v), func() string { return path })
+		return checkExtraDecimal(path, Decimal(v))
 	case json.RawMessage:
 		if !utf8.Valid(v) || !json.Valid(v) {
 			return &FieldError{Field: path, Problem: "is not one valid JSON value in UTF-8"}
@@ -118,6 +125,13 @@ func checkExtraValue(path string, value any) error {
 		return nil
 	}
 	return checkExtraKind(path, reflect.ValueOf(value))
+}
+
+func checkExtraDecimal(path string, d Decimal) error {
+	if wrong := checkDecimal(d); wrong != nil {
+		return wrong.under(path)
+	}
+	return nil
 }
 
 func checkExtraKind(path string, value reflect.Value) error {
