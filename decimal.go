@@ -44,7 +44,7 @@ func DecimalFrom(amount fmt.Stringer) (Decimal, error) {
 // Validate reports whether d is a decimal literal. The text of d is not part of the error.
 func (d Decimal) Validate() error {
 	rest := string(d)
-	if len(rest) > 0 && rest[0] == '-' {
+	if rest != "" && rest[0] == '-' {
 		rest = rest[1:]
 	}
 	whole := countDigits(rest)
@@ -113,7 +113,7 @@ func (d Decimal) Number() json.Number { return json.Number(d) }
 func (d Decimal) String() string { return string(d) }
 
 // isNegative reports a minus sign, also before a zero.
-func (d Decimal) isNegative() bool { return len(d) > 0 && d[0] == '-' }
+func (d Decimal) isNegative() bool { return d != "" && d[0] == '-' }
 
 func countDigits(s string) int {
 	for i := range len(s) {

@@ -38,9 +38,15 @@ type Outcome struct {
 func (f *Fields) readDocument(object Object) documentFields {
 	var d documentFields
 	slots := [...]slot{
-		{names: f.UUID, text: &d.uuid, accepts: isUUID}, {names: f.ID, text: &d.id}, {names: f.PaymentID, text: &d.paymentID},
-		{names: f.Status, text: &d.status}, {names: f.Series, text: &d.series}, {names: f.Folio, text: &d.folio},
-		{names: f.Total, text: &d.total}, {names: f.Currency, text: &d.currency}, {names: f.StampedAt, text: &d.stampedAt},
+		{names: f.UUID, text: &d.uuid, accepts: isUUID},
+		{names: f.ID, text: &d.id},
+		{names: f.PaymentID, text: &d.paymentID},
+		{names: f.Status, text: &d.status},
+		{names: f.Series, text: &d.series},
+		{names: f.Folio, text: &d.folio},
+		{names: f.Total, text: &d.total},
+		{names: f.Currency, text: &d.currency},
+		{names: f.StampedAt, text: &d.stampedAt},
 		{names: f.Key, text: &d.echo},
 	}
 	for name, value := range object.members {
@@ -62,7 +68,7 @@ type slot struct {
 func (s *slot) offer(object Object, quoted, value string) {
 	for i, name := range s.names {
 		switch {
-		case s.rank != 0 && i+1 > s.rank:
+		case s.rank != 0 && i >= s.rank:
 			return
 		case !isNamed(quoted, name):
 			continue

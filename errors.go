@@ -2,6 +2,7 @@ package unavez
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -172,12 +173,7 @@ func (e *Error) Is(target error) bool {
 	case ErrNeedsManualReview:
 		return e.Disposition == NeedsManualReview
 	}
-	for _, mark := range e.marks {
-		if mark == target {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(e.marks, target)
 }
 
 // Unwrap returns the cause, so that [errors.Is] finds context.DeadlineExceeded and its like.
@@ -205,15 +201,9 @@ func (e *Error) Explain() string {
 }
 
 func (e *Error) mark(sentinel error) {
-	if sentinel == nil {
-		return
+	if sentinel != nil && !slices.Contains(e.marks, sentinel) {
+		e.marks = append(e.marks, sentinel)
 	}
-	for _, present := range e.marks {
-		if present == sentinel {
-			return
-		}
-	}
-	e.marks = append(e.marks, sentinel)
 }
 
 // isToken reports whether text looks like a code and not like a sentence: only such a code is printed.

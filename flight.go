@@ -45,7 +45,8 @@ func (f *flights) join(ctx context.Context, o *operation) (_ *flight, boarded, i
 	defer f.mu.Unlock()
 	if present, found := f.current[intent.Key]; found {
 		present.await()
-		return present, present.board(ctx), false
+		boarded = present.board(ctx)
+		return present, boarded, false
 	}
 	fresh := &flight{
 		name: intent.Operation, key: intent.Key, fingerprint: intent.Fingerprint, reconciling: intent.Reconciling, operation: o,
@@ -142,7 +143,8 @@ func (c *Client) perform(ctx context.Context, o *operation) (*document, *Error) 
 			}
 		case f.reconciling && !reconciling:
 			// What a reconcile finds answers another question; let it land, then ask our own.
-			if doc, err := c.waitFor(ctx, f); ctx.Err() != nil {
+			doc, err := c.waitFor(ctx, f)
+			if ctx.Err() != nil {
 				return doc.clone(), err.clone()
 			}
 		case !reconciling && f.fingerprint != fingerprint:

@@ -154,20 +154,20 @@ func (c *Client) exactRule(status int) *Rule {
 	return nil
 }
 
-func (d decision) ambiguous(detail string) decision {
+func (d *decision) ambiguous(detail string) decision {
 	d.effect, d.then, d.disposition, d.detail = Unknown, StepAmbiguous, RetryLater, detail
-	return d
+	return *d
 }
 
-func (d decision) done(doc *document) decision {
+func (d *decision) done(doc *document) decision {
 	d.effect, d.then, d.document = Executed, stepReturn, doc
-	return d
+	return *d
 }
 
-func (d decision) stampedBefore(uuid string) decision {
+func (d *decision) stampedBefore(uuid string) decision {
 	d.effect, d.then, d.disposition, d.next = Executed, StepFind, NeedsManualReview, NextReview
 	d.reason, d.uuid = ReasonStampedBefore, uuid
-	return d
+	return *d
 }
 
 // newDecision reads status, Retry-After and the envelope of an answer.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -39,7 +40,7 @@ const (
 func (c *Client) get(ctx context.Context, request *Request, timeout time.Duration) *exchange {
 	x := &exchange{timeout: timeout}
 	x.reset()
-	httpRequest, err := http.NewRequestWithContext(exchangeContext{ctx, x}, http.MethodGet, c.profile.BaseURL+request.Path, nil)
+	httpRequest, err := http.NewRequestWithContext(exchangeContext{ctx, x}, http.MethodGet, c.profile.BaseURL+request.Path, http.NoBody)
 	if err != nil {
 		x.err = err
 		return x
@@ -157,7 +158,7 @@ func (r *Rows) list(body []byte, fields *Fields) (list string, isComplete, ok bo
 		return "", false, false
 	}
 	for _, name := range r.Lists {
-		if value := object.Get(name); name != "" && len(value) > 0 && value[0] == '[' {
+		if value := object.Get(name); name != "" && value != "" && value[0] == '[' {
 			return value, !namesFurtherPage(object, value), true
 		}
 	}
@@ -168,12 +169,7 @@ func (r *Rows) list(body []byte, fields *Fields) (list string, isComplete, ok bo
 }
 
 func (r *Rows) takesBareList() bool {
-	for _, name := range r.Lists {
-		if name == "" {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.Lists, "")
 }
 
 func (r *Rows) hasListMember(object Object) bool {

@@ -244,7 +244,8 @@ func (j *MemoryJournal) unlink(record *memoryRecord) {
 
 func (j *MemoryJournal) forgetName(record *memoryRecord) {
 	name := record.shared()
-	if j.byName[name]--; j.byName[name] <= 0 {
+	j.byName[name]--
+	if j.byName[name] <= 0 {
 		delete(j.byName, name)
 	}
 }

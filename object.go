@@ -50,7 +50,7 @@ func (o Object) Has(name string) bool {
 // Object returns the member as an Object; false if it is absent or of another type.
 func (o Object) Object(name string) (Object, bool) {
 	value := o.Get(name)
-	if len(value) == 0 || value[0] != '{' {
+	if value == "" || value[0] != '{' {
 		return Object{}, false
 	}
 	return Object{data: value}, true

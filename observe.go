@@ -61,10 +61,11 @@ func (c *Client) log(ctx context.Context, event *Event) {
 		return
 	}
 	attributes := []slog.Attr{
-		slog.String("op", event.Op), slog.String("provider", c.profile.Name), slog.String("key_sha256", hashForLog(event.Key)),
+		slog.String("event", string(event.Kind)), slog.String("op", event.Op),
+		slog.String("provider", c.profile.Name), slog.String("key_sha256", hashForLog(event.Key)),
 	}
 	attributes = append(attributes, eventAttributes(event)...)
-	c.config.logger.LogAttrs(ctx, level, "unavez "+string(event.Kind), attributes...)
+	c.config.logger.LogAttrs(ctx, level, "unavez", attributes...)
 }
 
 func eventAttributes(event *Event) []slog.Attr {

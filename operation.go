@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -91,7 +92,7 @@ func (o *operation) send(ctx context.Context) decision {
 }
 
 func (o *operation) prepareRequest(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(operationContext{ctx, o}, o.intent.Method, o.client.profile.BaseURL+o.intent.Path, nil)
+	request, err := http.NewRequestWithContext(operationContext{ctx, o}, o.intent.Method, o.client.profile.BaseURL+o.intent.Path, http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -375,10 +376,8 @@ func (o *operation) note(ctx context.Context, kind AttemptKind, x *exchange, d *
 }
 
 func appendMark(marks []error, mark error) []error {
-	for _, present := range marks {
-		if present == mark {
-			return marks
-		}
+	if slices.Contains(marks, mark) {
+		return marks
 	}
 	return append(marks, mark)
 }

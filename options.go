@@ -125,8 +125,8 @@ func WithJournal(journal Journal) ClientOption {
 	})
 }
 
-// WithLogger makes the client log each attempt at debug level, each wait and each recovered outcome at info level and each
-// operation that a person must look at at warn level. Keys are logged as a hash only, since a key may be built
+// WithLogger makes the client log each attempt at debug level, each wait and each error at info level, and an operation that
+// needs a person at warn level. Keys are logged as a hash only, since a key may be built
 // from personal data; bodies, messages and credentials are never logged. The default is silence.
 func WithLogger(logger *slog.Logger) ClientOption {
 	return clientOption(func(config *clientConfig) error {

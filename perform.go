@@ -77,8 +77,9 @@ func (o *Operation) params() (any, bool) {
 		return o.Retention, o.Retention != nil
 	case PayoutCreate:
 		return o.Payout, o.Payout != nil
+	default:
+		return o.Raw, o.Raw != nil
 	}
-	return o.Raw, o.Raw != nil
 }
 
 // write is the way of every service call.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 )
 
 // Reconcile finds out what became of a key of any operation, in the way that the provider documents.
@@ -148,6 +149,9 @@ func (o *operation) conclude(found finding) decision {
 			return o.unlearned(found.answer, detailEmpty+", which its page does not document as proof for this operation")
 		}
 		d.disposition, d.reason, d.next = NeedsManualReview, ReasonNeverArrived, NextResend
+		if o.uncertain && o.isPastWindow(0) {
+			d.next, d.detail = NextReview, detailEmpty+", but the key is past the provider's retention and protects nothing"
+		}
 		return d
 	case foundUnknownWord:
 		d.disposition, d.reason, d.next = NeedsManualReview, ReasonUnknownStatus, NextReview
@@ -171,10 +175,8 @@ func (o *operation) conclude(found finding) decision {
 // unlearned is for a lookup after which nobody knows more than before.
 func (o *operation) unlearned(answer decision, detail string) decision {
 	marks := []error{ErrOutcomeUnknown}
-	for _, mark := range answer.marks {
-		if mark == ErrUnauthorized {
-			marks = append(marks, mark)
-		}
+	if slices.Contains(answer.marks, ErrUnauthorized) {
+		marks = append(marks, ErrUnauthorized)
 	}
 	if answer.detail != "" {
 		detail += ": " + answer.detail
@@ -235,19 +237,20 @@ func (f *finding) isWorthAsking(retriesFailed bool, before foundState) bool {
 		return retriesFailed && before != foundFailed
 	case foundNothing:
 		return f.answer.then == StepResend || f.answer.then == StepAmbiguous
+	default:
+		return false
 	}
-	return false
 }
 
 // asking is what the call ends with if there is no time to look again.
-func (d decision) asking(state foundState) decision {
+func (d *decision) asking(state foundState) decision {
 	d.keepsRecord = false
 	if state == foundEmpty || state == foundFailed {
 		d.disposition, d.effect, d.reason, d.next = RetryLater, Unknown, "", NextReconcile
 		d.marks = appendMark(d.marks, ErrOutcomeUnknown)
 		d.detail = "the provider's record was not looked at a second time"
 	}
-	return d
+	return *d
 }
 
 // afterEmpty decides once an empty list was seen twice.

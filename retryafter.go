@@ -59,11 +59,3 @@ func parseHTTPDate(value string) (time.Time, bool) {
 	}
 	return time.Time{}, false
 }
-
-// addSaturated returns the moment after d, and the last representable one of this clock if that is too far.
-func addSaturated(now time.Time, d time.Duration) time.Time {
-	if d <= 0 {
-		return time.Time{}
-	}
-	return now.Add(d)
-}

@@ -120,6 +120,7 @@ func (n OperationName) kind() string {
 		return "payment"
 	case InvoiceCancel, PaymentCancel:
 		return "cancellation"
+	default:
+		return string(n)
 	}
-	return string(n)
 }
