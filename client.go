@@ -219,7 +219,7 @@ func (c *Client) newOperation(ctx context.Context, name OperationName, options [
 	if ctx == nil {
 		return nil, c.refusal(name, "", "ctx is nil", nil)
 	}
-	o := &operation{client: c}
+	o := &operation{client: c, mayHaveLeft: true}
 	o.config.attemptConfig = c.config.attempts
 	o.intent.Operation = name
 	for i, option := range options {

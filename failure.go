@@ -16,14 +16,23 @@ func (o *operation) newError(d decision) *Error {
 		return nil
 	}
 	err := o.client.newError(&o.intent, d.disposition, d.effect, d.next)
-	err.Reason, err.HTTPStatus, err.Code, err.Message = d.reason, d.status, d.code, d.message
-	err.RequestID, err.FieldErrors, err.UUID, err.Err = d.requestID, d.fieldErrors, d.uuid, d.err
+	answer := d.evidence
+	if answer.status == 0 {
+		answer = o.last
+	}
+	err.HTTPStatus, err.Code, err.Message = answer.status, answer.code, answer.message
+	err.RequestID, err.FieldErrors = answer.requestID, answer.fieldErrors
+	err.Reason, err.UUID, err.Err = d.reason, d.uuid, d.err
 	err.detail, err.says = d.detail, d.says
 	for _, mark := range d.marks {
 		err.mark(mark)
 	}
 	if d.disposition == RetryLater {
-		err.setRetry(max(d.retryAfter, shortest))
+		retryAfter := max(d.retryAfter, shortest)
+		if o.uncertain { // a request that was cut stays in flight for as long as the provider's page says
+			retryAfter = max(retryAfter, o.client.profile.InFlightFor)
+		}
+		err.setRetry(retryAfter)
 	}
 	o.mu.Lock()
 	err.Attempts = slices.Clone(o.attempts)
@@ -115,17 +124,27 @@ func (c *Client) reusedError(intent *Intent, disposition Disposition) *Error {
 
 // recordedError answers again what the journal recorded.
 func (c *Client) recordedError(record *Record) *Error {
-	d := recordedDecision(record)
+	d := c.recordedDecision(record)
 	o := &operation{client: c, intent: Intent{RecordID: record.RecordID, Operation: record.Operation}}
 	return o.newError(d)
 }
 
-func recordedDecision(record *Record) decision {
+func (c *Client) recordedDecision(record *Record) decision {
 	result := &record.Result
 	d := decision{
 		effect: result.Effect, disposition: result.Disposition, reason: result.Reason, next: result.Next,
-		status: result.HTTPStatus, code: result.Code, requestID: result.RequestID,
-		detail: "answered from the journal; nothing was sent", keepsRecord: true,
+		evidence: evidence{status: result.HTTPStatus, code: result.Code, requestID: result.RequestID},
+		detail:   "answered from the journal; nothing was sent", keepsRecord: true,
+	}
+	switch result.Reason {
+	case ReasonKeyReused:
+		d.marks = append(d.marks, ErrKeyReused)
+	case ReasonOutcomeUnknown:
+		d.marks = append(d.marks, ErrOutcomeUnknown)
+	default:
+		if rule := findRule(c.rules, d.status, d.code, "", false); rule != nil && rule.Marks != nil && d.status >= 300 {
+			d.marks = append(d.marks, rule.Marks)
+		}
 	}
 	if record.State == StateQueued {
 		d.effect, d.disposition, d.next = NotSent, RetryLater, NextResend
@@ -136,12 +155,12 @@ func recordedDecision(record *Record) decision {
 
 // leftError is for a caller whose context ended while the operation goes on for others.
 func (c *Client) leftError(ctx context.Context, f *flight) *Error {
-	attempts, wasSent, rules := f.snapshot()
+	attempts, mayHaveLeft, rules := f.snapshot()
 	err := c.newError(&Intent{RecordID: RecordID{Key: f.key}, Operation: f.name}, RetryLater, NotSent, NextResend)
 	err.Err, err.Attempts = context.Cause(ctx), attempts
 	err.detail = "the operation goes on for another caller"
 	err.setRetry(shortest)
-	if wasSent {
+	if mayHaveLeft {
 		err.Effect = Unknown
 		err.mark(ErrOutcomeUnknown)
 		if rules.Ambiguity != AmbiguityResend {

@@ -3,6 +3,7 @@ package unavez
 import (
 	"context"
 	"crypto/sha256"
+	"slices"
 	"sync"
 	"time"
 )
@@ -29,6 +30,7 @@ type flight struct {
 
 	mu         sync.Mutex
 	waiters    int
+	isShared   bool
 	isLeft     bool
 	deadline   time.Time
 	noDeadline bool
@@ -90,6 +92,7 @@ func (f *flight) board(ctx context.Context) bool {
 	if f.isLeft {
 		return false
 	}
+	f.isShared = f.isShared || f.waiters > 0
 	f.waiters++
 	deadline, ok := ctx.Deadline()
 	f.noDeadline = f.noDeadline || !ok
@@ -97,6 +100,14 @@ func (f *flight) board(ctx context.Context) bool {
 		f.deadline = deadline
 	}
 	return true
+}
+
+// answer gives every caller a document and an error of its own once the flight has landed.
+func (f *flight) answer() (*document, *Error) {
+	if !f.isShared {
+		return f.document, f.err
+	}
+	return f.document.clone(), f.err.clone()
 }
 
 // leave reports whether nobody waits any more.
@@ -116,11 +127,11 @@ func (f *flight) latestDeadline() (time.Time, bool) {
 }
 
 // snapshot tells a caller that leaves while others stay what is known so far.
-func (f *flight) snapshot() (attempts []Attempt, wasSent bool, rules OperationRules) {
+func (f *flight) snapshot() (attempts []Attempt, mayHaveLeft bool, rules OperationRules) {
 	o := f.operation
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return append([]Attempt(nil), o.attempts...), o.wasSent || o.exchange.sent(), o.rules
+	return slices.Clone(o.attempts), o.mayHaveLeft || o.exchange.sent(), o.rules
 }
 
 // perform runs the operation, or joins the flight of another caller that already does.
@@ -131,7 +142,7 @@ func (c *Client) perform(ctx context.Context, o *operation) (*document, *Error) 
 		switch {
 		case isPilot && ctx.Done() == nil:
 			c.fly(f)
-			return f.document, f.err
+			return f.answer()
 		case isPilot:
 			go c.fly(f)
 			return c.waitFor(ctx, f)
@@ -143,16 +154,14 @@ func (c *Client) perform(ctx context.Context, o *operation) (*document, *Error) 
 			}
 		case f.reconciling && !reconciling:
 			// What a reconcile finds answers another question; let it land, then ask our own.
-			doc, err := c.waitFor(ctx, f)
-			if ctx.Err() != nil {
-				return doc.clone(), err.clone()
+			if doc, err := c.waitFor(ctx, f); ctx.Err() != nil {
+				return doc, err
 			}
 		case !reconciling && f.fingerprint != fingerprint:
 			f.leave()
 			return nil, c.reusedError(&o.intent, NeedsManualReview)
 		default:
-			doc, err := c.waitFor(ctx, f)
-			return doc.clone(), err.clone()
+			return c.waitFor(ctx, f)
 		}
 	}
 }
@@ -176,13 +185,13 @@ func (c *Client) waitFor(ctx context.Context, f *flight) (*document, *Error) {
 	select {
 	case <-f.done:
 		f.leave()
-		return f.document, f.err
+		return f.answer()
 	case <-ctx.Done():
 	}
 	if f.leave() {
 		f.cancel(context.Cause(ctx))
 		<-f.done
-		return f.document, f.err
+		return f.answer()
 	}
 	return nil, c.leftError(ctx, f)
 }

@@ -20,15 +20,12 @@ type decision struct {
 	says        string
 	detail      string
 
-	status      int
-	code        string
-	message     string
-	requestID   string
-	fieldErrors map[string]string
-	retryAfter  time.Duration
-	uuid        string
-	document    *document
-	err         error
+	evidence
+
+	retryAfter time.Duration
+	uuid       string
+	document   *document
+	err        error
 	// keepsRecord says that nothing was learned: the journal's record stays as it is.
 	keepsRecord bool
 	// isVerdict says that the provider judged the payload, in an envelope of its own.
@@ -77,7 +74,7 @@ func (c *Client) judgeTransport(x *exchange) decision {
 }
 
 func (c *Client) judgeSuccess(intent *Intent, answer *Answer) decision {
-	d := decision{status: answer.Status, retryAfter: parseRetryAfter(answer.Header, time.Now())}
+	d := decision{evidence: evidence{status: answer.Status}, retryAfter: parseRetryAfter(answer.Header, time.Now())}
 	if rule := c.exactRule(answer.Status); rule != nil {
 		d.apply(rule)
 		return d
@@ -117,12 +114,24 @@ func (c *Client) judgeUnproven(d decision, object Object, fields documentFields,
 	if saysStampedBefore(&d) {
 		return d.stampedBefore(evidenceUUID(&c.profile.Document, object, answer.Body))
 	}
-	if fields.status == "" {
+	if fields.status == "" && !c.hasOddStatus(object) {
 		return d.ambiguous("a good status came without what proves success")
 	}
 	d.effect, d.then, d.disposition = Unknown, StepStop, NeedsManualReview
 	d.reason, d.next = ReasonUnknownStatus, NextReview
 	return d
+}
+
+// hasOddStatus reports a status that is there and is no text: a word for which there is no rule.
+func (c *Client) hasOddStatus(object Object) bool {
+	for _, name := range c.profile.Document.Status {
+		switch object.Get(name) {
+		case "", "null", `""`:
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Client) judgeFailure(answer *Answer) decision {
@@ -172,7 +181,7 @@ func (d *decision) stampedBefore(uuid string) decision {
 
 // newDecision reads status, Retry-After and the envelope of an answer.
 func (c *Client) newDecision(answer *Answer) decision {
-	d := decision{status: answer.Status, retryAfter: parseRetryAfter(answer.Header, time.Now())}
+	d := decision{evidence: evidence{status: answer.Status}, retryAfter: parseRetryAfter(answer.Header, time.Now())}
 	if name := c.profile.Envelope.RequestIDHeader; name != "" {
 		d.requestID = answer.Header.Get(name)
 	}

@@ -3,6 +3,7 @@ package unavez
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -146,6 +147,7 @@ func (j *MemoryJournal) Finish(_ context.Context, claim Claim, result Result) er
 }
 
 func (j *MemoryJournal) settle(record *memoryRecord, result Result) {
+	result.Document = slices.Clone(result.Document) // the caller owns what it was given
 	record.State, record.Result, record.Writes = result.State, result, result.Writes
 	if result.Effect == NotSent {
 		record.FirstSent = time.Time{}

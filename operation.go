@@ -29,25 +29,29 @@ type operation struct {
 	client *Client
 	config callConfig
 	intent Intent
-	rules  OperationRules
 	flight *flight
 	claim  Claim
 
-	request   *retryablehttp.Request
-	decision  decision
-	ladder    backoff.BackOff
-	step      time.Duration
-	wait      time.Duration
-	waited    time.Duration
-	writes    int
-	uncertain bool
+	request  *retryablehttp.Request
+	decision decision
+	ladder   backoff.BackOff
+	step     time.Duration
+	wait     time.Duration
+	waited   time.Duration
+	writes   int
+	// uncertain says that some attempt may have been executed, isLost that the answer to one never came.
+	uncertain, isLost bool
+	// last is what the last answer said; attempts without one do not take it away.
+	last evidence
 	// windowEnds is when the provider forgets the key; the zero time if it never does.
 	windowEnds time.Time
 
-	mu       sync.Mutex // guards attempts and wasSent, which a caller that leaves early reads
+	mu       sync.Mutex // guards what a caller that leaves early reads
+	rules    OperationRules
 	attempts []Attempt
 	first    [1]Attempt // most operations need no second one
-	wasSent  bool
+	// mayHaveLeft is true until the journal has said that nothing of this operation is unresolved.
+	mayHaveLeft bool
 }
 
 // operationContext carries the operation to the shared retry client: the caller's context, with two values more.
@@ -55,6 +59,13 @@ type operationContext struct {
 	context.Context //nolint:containedctx // it is a context
 
 	operation *operation
+}
+
+// evidence is what an answer says for a person or for the provider's support.
+type evidence struct {
+	status                   int
+	code, message, requestID string
+	fieldErrors              map[string]string
 }
 
 type operationKey struct{}
@@ -160,13 +171,13 @@ func (o *operation) settle(d decision) decision {
 	case d.disposition == Refused && o.uncertain && !d.isVerdict:
 		d = o.keepUncertain(d)
 	}
-	wasUncertain := o.uncertain
 	o.uncertain = o.uncertain || d.effect == Unknown
+	o.isLost = o.isLost || d.effect == Unknown && !d.isInFlight()
 	if o.uncertain && d.disposition == RetryLater {
 		d.effect = Unknown
-		if wasUncertain || !d.isInFlight() {
-			d.marks = appendMark(d.marks, ErrOutcomeUnknown)
-		}
+	}
+	if o.isLost && d.disposition == RetryLater {
+		d.marks = appendMark(d.marks, ErrOutcomeUnknown)
 	}
 	return d
 }
@@ -229,7 +240,7 @@ func (o *operation) plan(d decision) (decision, bool) {
 	}
 	if wait > o.config.maxWait || o.isPastDeadline(wait) {
 		d.then, d.retryAfter = StepStop, wait
-		return o.ended(d), true
+		return d, true
 	}
 	if d.then == StepResend && o.isPastWindow(wait) {
 		return o.expired(d), true
@@ -244,21 +255,13 @@ func (o *operation) exhausted(d decision) decision {
 	if d.retryAfter == 0 {
 		d.retryAfter = min(max(o.step*2, firstStep), lastStep)
 	}
-	return o.ended(d)
-}
-
-// ended turns a decision that meant to go on into the error of a call that ends here.
-func (o *operation) ended(d decision) decision {
-	if inFlight := o.client.profile.InFlightFor; o.uncertain && d.disposition == RetryLater {
-		d.retryAfter = max(d.retryAfter, inFlight)
-	}
 	return d
 }
 
 func (o *operation) expired(d decision) decision {
 	d.then = StepStop
 	if !o.uncertain {
-		return o.ended(d)
+		return d
 	}
 	d.effect, d.disposition, d.reason, d.next = Unknown, NeedsManualReview, ReasonKeyExpired, NextReview
 	d.retryAfter = 0
@@ -349,7 +352,7 @@ func (o *operation) interrupted(ctx context.Context, d decision, err error) deci
 		d.effect, d.next = Unknown, o.ambiguousNext()
 		d.marks = appendMark(d.marks, ErrOutcomeUnknown)
 	}
-	return o.ended(d)
+	return d
 }
 
 // note records an attempt for the error and tells the observer.
@@ -362,13 +365,16 @@ func (o *operation) note(ctx context.Context, kind AttemptKind, x *exchange, d *
 		attempt.Err = withoutURL(x.err)
 	}
 	o.waited = 0
+	if x.answer != nil {
+		o.last = d.evidence
+	}
 	o.mu.Lock()
 	if o.attempts == nil {
 		o.attempts = o.first[:0]
 	}
 	attempt.Number = len(o.attempts) + 1
 	o.attempts = append(o.attempts, attempt)
-	o.wasSent = o.wasSent || (kind == AttemptWrite && d.effect != NotSent)
+	o.mayHaveLeft = o.mayHaveLeft || (kind == AttemptWrite && d.effect != NotSent)
 	o.mu.Unlock()
 	if o.client.isObserved() {
 		o.client.observe(ctx, &Event{Kind: EventAttempt, Op: string(o.intent.Operation), Key: o.intent.Key, Attempt: &attempt})

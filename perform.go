@@ -45,6 +45,7 @@ func (c *Client) Send(ctx context.Context, intent Intent, options ...CallOption)
 		return nil, c.refusal(intent.Operation, intent.Key, "the bytes of the intent are not those that were prepared", nil)
 	}
 	intent.Owner, intent.Reconciling = c.owner, false
+	intent.Body = slices.Clone(intent.Body)
 	o.intent = intent
 	doc, err := c.perform(ctx, o)
 	return asOutcome(doc), err.orNil()
@@ -190,7 +191,7 @@ func checkRequest(request *Request) error {
 // run takes the intent through the journal and, where it admits it, on the wire.
 func (o *operation) run(ctx context.Context) (*document, *Error) {
 	c := o.client
-	o.rules = c.rulesByName(o.intent.Operation)
+	o.setRules(c.rulesByName(o.intent.Operation))
 	o.intent.Lease = o.lease()
 	record, err := c.config.journal.Begin(ctx, o.intent)
 	switch {
@@ -212,9 +213,13 @@ func (o *operation) adopt(record *Record) {
 	if o.intent.Reconciling {
 		o.intent.Operation, o.intent.Method, o.intent.Path = record.Operation, record.Method, record.Path
 		o.intent.Body, o.intent.Proof, o.intent.Identity = record.Body, record.Proof, record.Identity
-		o.rules = o.client.rulesByName(record.Operation)
+		o.setRules(o.client.rulesByName(record.Operation))
 	}
 	o.uncertain = record.Admission == AdmitResume && record.Result.Effect != NotSent && record.Result.Effect != NotExecuted
+	o.isLost = o.uncertain
+	o.mu.Lock()
+	o.mayHaveLeft = o.uncertain
+	o.mu.Unlock()
 	if o.rules.Retention == Forever || o.rules.Retention == 0 {
 		return
 	}
@@ -223,6 +228,12 @@ func (o *operation) adopt(record *Record) {
 		age = 0
 	}
 	o.windowEnds = time.Now().Add(o.rules.Retention - windowMargin - age)
+}
+
+func (o *operation) setRules(rules OperationRules) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.rules = rules
 }
 
 // proceed sends or finds out, until nothing is left to do.
@@ -266,7 +277,7 @@ func (o *operation) finish(ctx context.Context, record *Record, d decision) (*do
 		return d.document, err
 	}
 	if err == nil {
-		err = o.newError(decision{effect: Executed, disposition: RetryLater, next: NextReconcile, status: d.status})
+		err = o.newError(decision{effect: Executed, disposition: RetryLater, next: NextReconcile})
 	}
 	err.detail = "the journal could not record the outcome"
 	err.mark(ErrNotRecorded)
@@ -290,10 +301,11 @@ func (o *operation) record(ctx context.Context, result Result) error {
 }
 
 func (o *operation) newResult(record *Record, d decision, err *Error) Result {
-	result := Result{Writes: record.Writes + o.writes, Effect: d.effect, HTTPStatus: d.status, Code: d.code, RequestID: d.requestID}
+	result := Result{Writes: record.Writes + o.writes}
 	if d.document != nil {
 		result.State, result.Effect = StateDone, Executed
-		result.Document, result.Replayed, result.RequestID = d.document.raw, d.document.replayed, d.document.requestID
+		result.HTTPStatus, result.RequestID = d.status, d.document.requestID
+		result.Document, result.Replayed = d.document.raw, d.document.replayed
 		return result
 	}
 	isUntold := o.intent.Reconciling && record.State == StateReview && err.Disposition == RetryLater && d.detail != detailPending
@@ -302,6 +314,7 @@ func (o *operation) newResult(record *Record, d decision, err *Error) Result {
 		result.State = record.State
 		return result
 	}
+	result.HTTPStatus, result.Code, result.RequestID = err.HTTPStatus, err.Code, err.RequestID
 	result.Effect, result.Disposition, result.Reason, result.Next = err.Effect, err.Disposition, err.Reason, err.Next
 	switch err.Disposition {
 	case Refused:

@@ -62,11 +62,16 @@ func (c *Client) await(ctx context.Context, name OperationName, key string, opti
 	waiter.flight.board(ctx)
 	for {
 		doc, err := c.reconcile(ctx, name, key, options)
-		if err == nil || err.Disposition != RetryLater || ctx.Err() != nil {
+		if err == nil {
+			return doc, nil
+		}
+		err.Attempts = waiter.countIn(err.Attempts)
+		if err.Disposition != RetryLater || ctx.Err() != nil {
 			return doc, err
 		}
 		wait := max(waiter.nextStep(), err.RetryAfter)
 		if wait > waiter.config.maxWait || waiter.isPastDeadline(wait) {
+			err.setRetry(wait)
 			return doc, err
 		}
 		waiter.wait = waiter.lengthen(wait)
@@ -75,6 +80,19 @@ func (c *Client) await(ctx context.Context, name OperationName, key string, opti
 			return doc, err
 		}
 	}
+}
+
+// countIn keeps the attempts of every round, numbered through, with the wait before each round.
+func (o *operation) countIn(round []Attempt) []Attempt {
+	for i, attempt := range round {
+		attempt.Number = len(o.attempts) + 1
+		if i == 0 {
+			attempt.Waited = o.waited
+		}
+		o.attempts = append(o.attempts, attempt)
+	}
+	o.waited = 0
+	return slices.Clone(o.attempts)
 }
 
 // reconcile asks for the record's key, or sends its bytes again where asking is not documented.
@@ -88,7 +106,7 @@ func (o *operation) reconcile(ctx context.Context, record *Record) decision {
 			effect: record.Result.Effect, disposition: Refused, next: NextFixSameKey, detail: err.Error(), keepsRecord: true,
 		}
 	case record.State == StateReview:
-		return recordedDecision(record)
+		return o.client.recordedDecision(record)
 	case o.config.lookupOnly:
 		d := o.unlearned(decision{}, "the provider documents no lookup, and WithLookupOnly forbids sending the request again")
 		d.next = NextReconcile
@@ -295,7 +313,7 @@ func (o *operation) orInterrupted(ctx context.Context, d decision) decision {
 func (o *operation) reconcileUnrecorded(ctx context.Context) (*document, *Error) {
 	if o.intent.Operation == "" {
 		o.intent.Operation = InvoiceCreate
-		o.rules = o.client.rulesByName(InvoiceCreate)
+		o.setRules(o.client.rulesByName(InvoiceCreate))
 	}
 	request, err := o.encodeLookup()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
