@@ -72,12 +72,21 @@ func (c *Client) unsupported(operation OperationName) *Error {
 	return err
 }
 
-// refuseParams names the field. A provider's other errors may quote what they were given, so their text is not shown.
+// fieldProblem is the part of a provider's error that may be shown: its other errors may quote what they were given.
+func fieldProblem(err error) string {
+	var field *FieldError
+	if errors.As(err, &field) {
+		return field.Error()
+	}
+	return "the request could not be encoded"
+}
+
+// refuseParams names the field.
 func (c *Client) refuseParams(operation OperationName, key string, cause error) *Error {
 	var field *FieldError
 	switch {
 	case errors.As(cause, &field):
-		err := c.refusal(operation, key, field.Error(), nil)
+		err := c.refusal(operation, key, fieldProblem(cause), nil)
 		err.Err = field
 		return err
 	case errors.Is(cause, errors.ErrUnsupported):
@@ -85,7 +94,7 @@ func (c *Client) refuseParams(operation OperationName, key string, cause error) 
 		err.Key = key
 		return err
 	}
-	err := c.refusal(operation, key, "the request could not be encoded", nil)
+	err := c.refusal(operation, key, fieldProblem(cause), nil)
 	err.Err = cause
 	return err
 }

@@ -238,11 +238,14 @@ func saysStampedBefore(d *decision) bool {
 
 func locationHost(header http.Header) string {
 	location, err := url.Parse(header.Get("Location"))
-	if err != nil || location.Host == "" {
+	if err != nil || location.Host == "" || strings.Trim(location.Host, hostLetters) != "" {
 		return "(none named)"
 	}
 	return location.Host
 }
+
+// hostLetters are those of a host and a port: nothing else of a Location gets into an error text.
+const hostLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]_"
 
 func (c *Client) newDocument(intent *Intent, answer *Answer, fields documentFields) *document {
 	doc := &document{operation: intent.Operation, fields: fields, key: intent.Key, raw: answer.Body}

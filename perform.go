@@ -3,6 +3,7 @@ package unavez
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -167,7 +168,7 @@ func (c *Client) resolveKey(operation OperationName, config *callConfig) (key, i
 	}
 	identity = key
 	if strings.IndexByte(key, '~') >= 0 {
-		identity, _ = c.deriveKey(config.kind, config.id, int(maxDuration>>1))
+		identity, _ = c.deriveKey(config.kind, config.id, math.MaxInt)
 	}
 	return key, identity, nil
 }

@@ -36,7 +36,11 @@ func (c *Client) reconcile(ctx context.Context, name OperationName, key string, 
 	o.intent = Intent{
 		RecordID: c.RecordID(key), Environment: c.config.environment, Identity: key, Operation: name, Reconciling: true, Owner: c.owner,
 	}
-	return c.perform(ctx, o)
+	doc, err := c.perform(ctx, o)
+	if doc != nil && name != "" && doc.operation.kind() != name.kind() {
+		return nil, c.reusedError(&o.intent, Refused) // it joined a call of another kind
+	}
+	return doc, err
 }
 
 func (c *Client) supportsKind(name OperationName) bool {
@@ -103,7 +107,7 @@ func (o *operation) reconcile(ctx context.Context, record *Record) decision {
 		return o.conclude(o.lookUp(ctx, &request))
 	case !errors.Is(err, errors.ErrUnsupported):
 		return decision{
-			effect: record.Result.Effect, disposition: Refused, next: NextFixSameKey, detail: err.Error(), keepsRecord: true,
+			effect: record.Result.Effect, disposition: Refused, next: NextFixSameKey, detail: fieldProblem(err), keepsRecord: true,
 		}
 	case record.State == StateReview:
 		return o.client.recordedDecision(record)
@@ -317,7 +321,7 @@ func (o *operation) reconcileUnrecorded(ctx context.Context) (*document, *Error)
 	}
 	request, err := o.encodeLookup()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return nil, o.client.refusal(o.intent.Operation, o.intent.Key, err.Error(), nil)
+		return nil, o.client.refusal(o.intent.Operation, o.intent.Key, fieldProblem(err), nil)
 	}
 	if err != nil {
 		return nil, o.newError(decision{

@@ -151,10 +151,11 @@ func factyTotal(w *write) json.Number {
 	return money(total)
 }
 
-// factyLine is (quantity × price − discount) × (1 + taxes − retentions).
+// factyLine is quantity × price × (1 − discount) × (1 + taxes − retentions). The
+// discount is read as a fraction of the price, as Facty's own client sends it.
 func factyLine(item object) *big.Rat {
 	base := new(big.Rat).Mul(item.number("quantity"), item.number("unitPrice"))
-	base.Sub(base, item.number("descuento"))
+	base.Mul(base, new(big.Rat).Sub(big.NewRat(1, 1), item.number("descuento")))
 	rate := big.NewRat(1, 1)
 	for _, tax := range []string{"iva", "ieps"} {
 		rate.Add(rate, item.number(tax))
