@@ -27,7 +27,7 @@ type Decimal string
 func ParseDecimal(literal string) (Decimal, error) {
 	d := Decimal(literal)
 	if err := d.Validate(); err != nil {
-		return "", err
+		return "", fmt.Errorf("unavez: decimal %w", err)
 	}
 	return d, nil
 }
@@ -36,7 +36,7 @@ func ParseDecimal(literal string) (Decimal, error) {
 // shopspring's or apd's, and checks it as [ParseDecimal] does.
 func DecimalFrom(amount fmt.Stringer) (Decimal, error) {
 	if amount == nil {
-		return "", errNotDecimal
+		return "", errors.New("unavez: decimal is nil")
 	}
 	return ParseDecimal(amount.String())
 }
@@ -77,7 +77,7 @@ func (d Decimal) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	if err := d.Validate(); err != nil {
-		return nil, fmt.Errorf("decimal %w", err)
+		return nil, fmt.Errorf("unavez: decimal %w", err)
 	}
 	return []byte(d), nil
 }
@@ -91,7 +91,7 @@ func (d *Decimal) UnmarshalJSON(data []byte) error {
 	literal := string(data)
 	if len(data) > 0 && data[0] == '"' {
 		if err := json.Unmarshal(data, &literal); err != nil {
-			return errNotDecimal
+			return fmt.Errorf("unavez: decimal %w", errNotDecimal)
 		}
 		if literal == "" {
 			*d = ""
@@ -100,7 +100,7 @@ func (d *Decimal) UnmarshalJSON(data []byte) error {
 	}
 	parsed, err := ParseDecimal(literal)
 	if err != nil {
-		return fmt.Errorf("decimal %w", err)
+		return err
 	}
 	*d = parsed
 	return nil

@@ -30,6 +30,8 @@ type Outcome struct {
 	Retention    *Retention
 	Payout       *Payout
 	Cancellation *Cancellation
+	// IdempotencyKey is the key of the operation.
+	IdempotencyKey string
 	// Raw is the provider's answer, or the row of its list, byte for byte.
 	Raw json.RawMessage
 }
@@ -224,7 +226,7 @@ func asOutcome(d *document) *Outcome {
 	if d == nil {
 		return nil
 	}
-	outcome := &Outcome{Operation: string(d.operation), Raw: d.raw}
+	outcome := &Outcome{Operation: string(d.operation), IdempotencyKey: d.key, Raw: d.raw}
 	switch d.operation {
 	case PaymentCreate, PaymentStamp:
 		outcome.Payment = asPayment(d)

@@ -65,6 +65,8 @@ type Error struct {
 
 	// HTTPStatus is the status of the last answer, 0 if none came.
 	HTTPStatus int
+	// Status is the provider's status word of the last answer, as found: for instance the one that made a row ReasonUnknownStatus.
+	Status string
 	// Code is the provider's own error code of the last answer, as found.
 	Code string
 	// Message is the provider's own message of the last answer. It may hold personal data.
@@ -188,7 +190,7 @@ func (e *Error) Explain() string {
 		lines = append(lines, "Why a person: "+explainReason(e.Reason))
 	}
 	if e.says != "" {
-		lines = append(lines, "The provider: "+e.says)
+		lines = append(lines, "The rule: "+e.says)
 	}
 	if e.detail != "" {
 		lines = append(lines, "In detail: "+e.detail)

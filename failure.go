@@ -21,7 +21,7 @@ func (o *operation) newError(d decision) *Error {
 		answer = o.last
 	}
 	err.HTTPStatus, err.Code, err.Message = answer.status, answer.code, answer.message
-	err.RequestID, err.FieldErrors = answer.requestID, answer.fieldErrors
+	err.RequestID, err.FieldErrors, err.Status = answer.requestID, answer.fieldErrors, answer.word
 	err.Reason, err.UUID, err.Err = d.reason, d.uuid, d.err
 	err.detail, err.says = d.detail, d.says
 	for _, mark := range d.marks {

@@ -174,7 +174,10 @@ func (c *Client) fly(f *flight) {
 		f.cancel(nil)
 	}
 	if c.isObserved() {
-		c.observe(ctx, &Event{Kind: EventFinished, Op: string(f.operation.intent.Operation), Key: f.key, Err: err})
+		attempts, _, _ := f.snapshot()
+		c.observe(ctx, &Event{
+			Kind: EventFinished, Op: string(f.operation.intent.Operation), Key: f.key, Attempts: attempts, Err: err,
+		})
 	}
 	c.flights.land(f.key, f, doc, err)
 }

@@ -174,6 +174,10 @@ type Cancellation struct {
 
 // Create stamps an invoice once. The key comes from [WithIdempotencyKey] or [WithDomainID]. The error is always an [*Error].
 //
+// Calling Create again with the same record and the same params is the intended way on after [RetryLater], and harmless at any
+// time: a finished key answers from the journal, an unresolved one is found out first, and one that a person must look at
+// sends nothing.
+//
 // A nil error means that the invoice exists at the provider, stamped now or by an earlier call with the same key. If the
 // journal could not keep it, the invoice comes together with an error that matches [ErrNotRecorded].
 func (s *Invoices) Create(ctx context.Context, params *InvoiceParams, options ...CallOption) (*Invoice, error) {

@@ -167,7 +167,9 @@ type Resolution struct {
 	Decision Decision
 	// By names the person, Why the grounds. Both are required.
 	By, Why string
-	// Document is the document that was found by hand, in the provider's form. It is required for DecideDone.
+	// Document is the document that was found by hand, in the provider's own form and with its member names, for instance
+	// {"id":"…","uuid":"…"}. It is required for DecideDone, answers later calls with the key, and is not checked further:
+	// it is the person's word.
 	Document json.RawMessage
 }
 

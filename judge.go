@@ -84,6 +84,7 @@ func (c *Client) judgeSuccess(intent *Intent, answer *Answer) decision {
 		return d.ambiguous("a good status came with a body that cannot be read")
 	}
 	fields := c.profile.Document.readDocument(object)
+	d.word = fields.status
 	// The answer to a cancellation may show the key of what was cancelled; every other one can only show its own.
 	if fields.echo != "" && fields.echo != intent.Key && intent.Proof != ProofObject {
 		d.effect, d.then, d.disposition = Unknown, StepStop, NeedsManualReview

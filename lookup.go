@@ -14,8 +14,7 @@ import (
 type finding struct {
 	state    foundState
 	document *document
-	// word is not kept in any text; it is in the document's Raw.
-	uuid string
+	uuid     string
 	// answer holds status, code, message, request id and Retry-After of the lookup's own answer.
 	answer decision
 }
@@ -123,7 +122,7 @@ func (c *Client) readOurs(
 // readRow maps the one row that is ours.
 func (c *Client) readRow(intent *Intent, rows *Rows, found finding, row Object, answer *Answer) finding {
 	fields := c.profile.Document.readDocument(row)
-	found.uuid = fields.uuid
+	found.uuid, found.answer.word = fields.uuid, fields.status
 	state, isListed := rows.Words[fields.status]
 	proven := fields.proves(rows.Proof)
 	switch {

@@ -18,8 +18,10 @@ type Event struct {
 	Attempt *Attempt
 	// Wait is how long the client is about to sleep; set for EventWait.
 	Wait time.Duration
-	// Err is the error of the call, nil if it ended with a document; set for EventFinished.
-	Err *Error
+	// Attempts lists every write and every lookup of the operation, and Err is its error, nil if it ended with a document; both
+	// are set for EventFinished.
+	Attempts []Attempt
+	Err      *Error
 }
 
 // EventKind tells the events apart.

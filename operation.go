@@ -65,6 +65,7 @@ type operationContext struct {
 type evidence struct {
 	status                   int
 	code, message, requestID string
+	word                     string
 	fieldErrors              map[string]string
 }
 

@@ -125,7 +125,7 @@ func WithJournal(journal Journal) ClientOption {
 	})
 }
 
-// WithLogger makes the client log each attempt at debug level, each wait and each error at info level, and an operation that
+// WithLogger makes the client log each attempt and each document at debug level, each wait and each error at info level, and an operation that
 // needs a person at warn level. Keys are logged as a hash only, since a key may be built
 // from personal data; bodies, messages and credentials are never logged. The default is silence.
 func WithLogger(logger *slog.Logger) ClientOption {
@@ -178,6 +178,9 @@ func WithIdempotencyKey(key string) CallOption {
 
 // WithDomainID derives the key from your own record: WithDomainID("factura", "4471") of a client with namespace
 // "mi-erp" in Production is the key "mi-erp:prod:factura:4471". See [Client.DeriveKey].
+//
+// Every operation on a record needs a kind of its own: an invoice and its cancellation with one kind would share one key,
+// and the second is refused with [ErrKeyReused].
 func WithDomainID(kind, id string) CallOption {
 	return callOption(func(config *callConfig) error {
 		config.kind, config.id, config.hasDomain = kind, id, true
@@ -213,8 +216,9 @@ func WithTimeout(timeout time.Duration) Option {
 	})
 }
 
-// WithMaxAttempts bounds the writes of one call, the first included; lookups do not count. The default is 5, which
-// makes the waits 1, 2, 4 and 8 s.
+// WithMaxAttempts bounds the writes of one call, the first included, and so the waits: one fewer than the attempts. Lookups do
+// not count as attempts, but each wait before one is taken from the same waits. The default is 5, which makes the waits
+// 1, 2, 4 and 8 s.
 func WithMaxAttempts(attempts int) Option {
 	return attemptOption(func(config *attemptConfig) error {
 		if attempts < 1 {

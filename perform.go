@@ -52,14 +52,27 @@ func (c *Client) Send(ctx context.Context, intent Intent, options ...CallOption)
 	return asOutcome(doc), err.orNil()
 }
 
-// Do performs an operation that the SDK has no types for, once, with the guarantees of every other write. Which provider
-// takes such operations is in docs/providers.md; the others answer an error that matches [errors.ErrUnsupported].
+// Do performs an operation that the SDK has no types for, once, with the guarantees of every other write. The caller names it (a free
+// text, part of what makes the key one operation), its path and its whole body; nothing is guessed. The answer must hold a
+// fiscal UUID to count as success. Which provider takes such operations is in docs/providers.md; the others answer an error that
+// matches [errors.ErrUnsupported].
 func (c *Client) Do(ctx context.Context, params *RawParams, options ...CallOption) (*Outcome, error) {
 	if params == nil {
 		return nil, c.refuseNil(RawOperation, "params")
 	}
 	doc, err := c.write(ctx, &Operation{Name: params.Operation, Raw: params}, params, options)
 	return asOutcome(doc), err.orNil()
+}
+
+// Record returns what the journal knows of the key: its state, its history, how often it was sent. [ErrNoRecord] if nothing.
+func (c *Client) Record(ctx context.Context, key string) (Record, error) {
+	return c.config.journal.Load(ctx, c.RecordID(key))
+}
+
+// Resolve records what a person decided about a key in review, and why. It sends nothing: a call with the same key may go on
+// afterwards as [Resolution] says. [ErrNoRecord] and [ErrNotInReview] as in [Journal].
+func (c *Client) Resolve(ctx context.Context, key string, resolution Resolution) error {
+	return c.config.journal.Resolve(ctx, c.RecordID(key), resolution)
 }
 
 // params returns the parameters that the operation's name asks for, and whether they are there.

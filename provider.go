@@ -74,8 +74,9 @@ type OperationRules struct {
 	Retention time.Duration
 	// EmptyProves says that an empty list is documented as "never arrived".
 	EmptyProves bool
-	// FailedNext is the step after a row that says failed.
+	// FailedNext is the step after a row that says failed, FailedHint what a person must know to take it.
 	FailedNext Next
+	FailedHint string
 	// Hint is a sentence for a person when the outcome stays unknown, for instance where to look.
 	Hint string
 }

@@ -1,6 +1,7 @@
 package unavez
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -165,6 +166,7 @@ func (o *operation) conclude(found finding) decision {
 		return d
 	case foundFailed:
 		d.effect, d.disposition, d.reason, d.next = NotExecuted, NeedsManualReview, ReasonFailed, o.rules.FailedNext
+		d.says = o.rules.FailedHint
 		return d
 	case foundEmpty:
 		if !o.rules.EmptyProves {
@@ -218,6 +220,24 @@ func (o *operation) lookUpUntilKnown(ctx context.Context, lost decision) decisio
 		d.keepsRecord = false
 		return d
 	}
+	d := o.askUntilKnown(ctx, &request, lost)
+	if d.document == nil && lost.effect == Executed {
+		return d.afterStampedBefore(lost)
+	}
+	return d
+}
+
+// afterStampedBefore keeps what an answer said that calls it done, whatever the lookups teach; a record that calls it failed
+// contradicts it.
+func (d *decision) afterStampedBefore(lost decision) decision {
+	d.uuid, d.effect = cmp.Or(d.uuid, lost.uuid), Executed
+	if d.reason == ReasonFailed {
+		d.reason, d.next, d.says = ReasonContradiction, NextReview, ""
+	}
+	return *d
+}
+
+func (o *operation) askUntilKnown(ctx context.Context, request *Request, lost decision) decision {
 	if lost.retryAfter > 0 {
 		if ended, isOver := o.pause(ctx, lost); isOver {
 			return ended
@@ -225,7 +245,7 @@ func (o *operation) lookUpUntilKnown(ctx context.Context, lost decision) decisio
 	}
 	var before foundState
 	for {
-		found := o.lookUp(ctx, &request)
+		found := o.lookUp(ctx, request)
 		d := o.conclude(found)
 		switch {
 		case d.document != nil, ctx.Err() != nil:
@@ -240,9 +260,6 @@ func (o *operation) lookUpUntilKnown(ctx context.Context, lost decision) decisio
 			return o.afterEmpty(lost, d)
 		}
 		d.keepsRecord = false
-		if d.uuid == "" {
-			d.uuid = lost.uuid
-		}
 		return d
 	}
 }
@@ -283,8 +300,7 @@ func (o *operation) afterEmpty(lost, empty decision) decision {
 		empty.detail = "the provider reported a conflict for this key and lists nothing under it"
 		return empty
 	case lost.effect == Executed:
-		empty.effect, empty.reason, empty.next = Executed, ReasonStampedBefore, NextReview
-		empty.uuid = lost.uuid
+		empty.reason, empty.next = ReasonStampedBefore, NextReview
 		return empty
 	case o.writes >= o.config.maxAttempts:
 		d := o.unlearned(empty, detailEmpty+" and no attempt is left")

@@ -26,7 +26,8 @@ type Disposition string
 const (
 	// Refused: nothing happened. Correct what [Error.Next] says and call again.
 	Refused Disposition = "refused"
-	// RetryLater: come back with the same key, not before [Error.RetryAt].
+	// RetryLater: come back with the same key, not before [Error.RetryAt]: call the same method again with the same request, or, if the
+	// request is no longer at hand, Reconcile.
 	RetryLater Disposition = "retry_later"
 	// NeedsManualReview: no rule permits a machine to go on. A person decides; [Error.Reason] says why.
 	NeedsManualReview Disposition = "needs_manual_review"
@@ -38,7 +39,7 @@ type Next string
 const (
 	// NextResend: the same request under the same key is safe.
 	NextResend Next = "resend"
-	// NextReconcile: ask what became of the key (Reconcile) before anything is sent again.
+	// NextReconcile: ask what became of the key before anything is sent again. Reconcile does only that; a repeated Create does it first.
 	NextReconcile Next = "reconcile"
 	// NextFixSameKey: correct the request and send it under the same key.
 	NextFixSameKey Next = "fix_same_key"

@@ -1,7 +1,8 @@
 package sandbox
 
 // Script queues faults for the writes to come, one each. It adds to what is
-// queued already. When the queue is empty, requests pass.
+// queued already. When the queue is empty, requests pass. A fault that no request
+// takes stays queued and hits the next one; Pending tells.
 func (s *Server) Script(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
