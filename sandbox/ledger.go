@@ -32,7 +32,8 @@ func (s *Server) Ledger() []Entry {
 }
 
 // Effects returns how many effects the ledger holds under an idempotency key, at
-// all providers together. More than 1 is what must never happen.
+// all providers together. More than 1 is what must never happen. Clients of
+// several providers that derive the same keys need a Server each to be told apart.
 func (s *Server) Effects(key string) int {
 	return s.count(func(e Entry) bool { return e.Key == key })
 }
