@@ -18,12 +18,12 @@
 //
 // # An error
 //
-// Every error is an [*Error] with one disposition, and each disposition has a sentinel:
+// Every error of a service call is an [*Error] with one disposition, and each disposition has a sentinel:
 //
 //   - [ErrRefused]: nothing happened. [Error.Next] says what to correct, and whether the corrected request takes
 //     the same key or a new one.
-//   - [ErrRetryLater]: call again with the same key, not before [Error.RetryAt]; or ask with Reconcile. If it matches
-//     [ErrOutcomeUnknown] as well, the write may have been executed.
+//   - [ErrRetryLater]: call again with the same key, not before [Error.RetryAt]; or ask with Reconcile. The write may have been
+//     executed, unless [Error.Effect] says otherwise.
 //   - [ErrNeedsManualReview]: no rule permits a machine to go on. [Error.Reason] says why; [Error.Explain] tells a person
 //     what is known and what may be done.
 //

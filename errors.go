@@ -17,7 +17,8 @@ var (
 	// ErrNeedsManualReview matches every error with the disposition [NeedsManualReview].
 	ErrNeedsManualReview = errors.New("unavez: needs manual review")
 
-	// ErrOutcomeUnknown matches when a write may have been executed and nobody can know yet.
+	// ErrOutcomeUnknown matches when an answer was lost, so that a write may have been executed and nobody can know yet. That an error
+	// does not match it does not say the reverse (a pending document was answered for): [Error.Effect] tells what is known.
 	ErrOutcomeUnknown = errors.New("unavez: outcome unknown")
 	// ErrKeyReused matches when a key was already used for a request with other bytes.
 	ErrKeyReused = errors.New("unavez: idempotency key reused with another request")
@@ -73,14 +74,18 @@ type Error struct {
 	Message string
 	// RequestID is the provider's id of the last answered request, for its support.
 	RequestID string
-	// FieldErrors are the provider's messages per field of the body. They may hold personal data.
+	// FieldErrors are the provider's messages per field of the body, which may hold personal data; or, for a call that was refused
+	// before anything was sent, what is wrong with which Go field.
 	FieldErrors map[string]string
-	// UUID is a fiscal UUID that an answer showed without proving that it belongs to this key: evidence for a person.
+	// UUID is a fiscal UUID that an answer showed without proving that it is the document of this key: evidence for a person.
 	UUID string
+	// UUIDs are the fiscal UUIDs of all documents that the provider lists under this key, for ReasonDuplicate.
+	UUIDs []string
 
 	// Attempts lists every write that was tried and every lookup, in order.
 	Attempts []Attempt
-	// Err is the cause, where there is one that a caller may match: a context error, a network error, [errors.ErrUnsupported].
+	// Err is the cause, where there is one that a caller may match: a context error, a network error, a [*FieldError],
+	// [errors.ErrUnsupported].
 	Err error
 
 	// detail is what was expected and what was found, in the SDK's own words.
@@ -137,7 +142,7 @@ func (e *Error) Error() string {
 	for _, mark := range e.marks {
 		b.WriteString(": " + strings.TrimPrefix(mark.Error(), "unavez: "))
 	}
-	if e.Reason != "" {
+	if e.Reason != "" && e.Reason != ReasonKeyReused && e.Reason != ReasonOutcomeUnknown { // their sentinels say it
 		b.WriteString(": " + strings.ReplaceAll(string(e.Reason), "_", " "))
 	}
 	if e.detail != "" {
@@ -155,7 +160,7 @@ func (e *Error) writeAnswer(b *strings.Builder) {
 		}
 	}
 	if n := len(e.Attempts); n > 1 {
-		b.WriteString(" after " + strconv.Itoa(n) + " attempts")
+		b.WriteString(" after " + strconv.Itoa(n) + " requests")
 	}
 	if e.RetryAfter > 0 {
 		b.WriteString(", retry after " + e.RetryAfter.Round(time.Second).String())
@@ -184,8 +189,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // Explain tells a person at night what is known, what the provider's page says and what may be done next, in a few
 // lines of plain English. Like the text of Error it holds no personal datum and no secret.
 func (e *Error) Explain() string {
-	lines := make([]string, 0, 5)
-	lines = append(lines, "What is known: "+explainEffect(e.Effect))
+	lines := make([]string, 0, 6)
+	lines = append(lines, "What is known: "+e.explainKnown())
 	if e.Reason != "" {
 		lines = append(lines, "Why a person: "+explainReason(e.Reason))
 	}
@@ -194,6 +199,12 @@ func (e *Error) Explain() string {
 	}
 	if e.detail != "" {
 		lines = append(lines, "In detail: "+e.detail)
+	}
+	if len(e.FieldErrors) > 0 {
+		lines = append(lines, "Which fields: FieldErrors and Message of the error name them.")
+	}
+	if len(e.UUIDs) > 0 {
+		lines = append(lines, "Listed under this key: "+strings.Join(e.UUIDs, ", "))
 	}
 	next := "Next: " + explainNext(e.Next)
 	if e.RetryAfter > 0 {

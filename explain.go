@@ -2,6 +2,16 @@ package unavez
 
 // The sentences of [Error.Explain], one per word of the vocabulary.
 
+func (e *Error) explainKnown() string {
+	switch {
+	case e.Op == string(invoiceFind):
+		return "this was a read: it says nothing about a stamp that is under way."
+	case e.Reason == ReasonDuplicate:
+		return "the provider lists more than one document under this key."
+	}
+	return explainEffect(e.Effect)
+}
+
 func explainEffect(effect Effect) string {
 	switch effect {
 	case NotSent:
@@ -11,7 +21,7 @@ func explainEffect(effect Effect) string {
 	case Executed:
 		return "it was done at the provider."
 	case Unknown:
-		return "the request may have been executed; nothing that came back says so."
+		return "the request may have been executed."
 	}
 	return "nothing about the effect."
 }
@@ -33,7 +43,7 @@ func explainReason(reason Reason) string {
 	case ReasonKeyReused:
 		return "the key is held for a request with other bytes."
 	case ReasonConflict:
-		return "the provider reports a conflict for which its page gives no rule."
+		return "the provider reports a conflict that no rule lets a program settle."
 	case ReasonContradiction:
 		return "two answers about one key exclude each other."
 	case ReasonStampedBefore:
@@ -59,7 +69,7 @@ func explainNext(next Next) string {
 	case NextFixNewKey:
 		return "correct the request and send it under a new key."
 	case NextReview:
-		return "send nothing. Look the document up at the provider, then decide."
+		return "send nothing. Find out at the provider (its console, or its support with the key and the request id), then record the decision with Resolve."
 	}
-	return "nothing can be done with this key."
+	return "there is nothing to send."
 }

@@ -22,7 +22,7 @@ func (o *operation) newError(d decision) *Error {
 	}
 	err.HTTPStatus, err.Code, err.Message = answer.status, answer.code, answer.message
 	err.RequestID, err.FieldErrors, err.Status = answer.requestID, answer.fieldErrors, answer.word
-	err.Reason, err.UUID, err.Err = d.reason, d.uuid, d.err
+	err.Reason, err.UUID, err.UUIDs, err.Err = d.reason, d.uuid, d.uuids, d.err
 	err.detail, err.says = d.detail, d.says
 	for _, mark := range d.marks {
 		err.mark(mark)
@@ -87,7 +87,7 @@ func (c *Client) refuseParams(operation OperationName, key string, cause error) 
 	switch {
 	case errors.As(cause, &field):
 		err := c.refusal(operation, key, fieldProblem(cause), nil)
-		err.Err = field
+		err.Err, err.FieldErrors = field, map[string]string{field.Field: field.Problem}
 		return err
 	case errors.Is(cause, errors.ErrUnsupported):
 		err := c.unsupported(operation)
@@ -99,10 +99,15 @@ func (c *Client) refuseParams(operation OperationName, key string, cause error) 
 	return err
 }
 
-// journalError is for an intent that could not be recorded: nothing was sent.
+// journalError is for an intent that could not be recorded: this call has sent nothing. An earlier one may have: only a journal
+// that answers, and knows of none, says otherwise.
 func (c *Client) journalError(ctx context.Context, intent *Intent, cause error) *Error {
 	err := c.newError(intent, RetryLater, NotSent, NextResend)
 	err.setRetry(shortest)
+	if c.mayHaveLeft(ctx, intent) {
+		err.Effect, err.Next = Unknown, NextReconcile
+		err.mark(ErrOutcomeUnknown)
+	}
 	if ctx.Err() != nil {
 		err.Err = context.Cause(ctx)
 		return err
@@ -110,6 +115,22 @@ func (c *Client) journalError(ctx context.Context, intent *Intent, cause error) 
 	err.detail, err.Err = "the journal could not record the intent, so nothing was sent", cause
 	err.mark(ErrNotRecorded)
 	return err
+}
+
+// loadTimeout bounds the look into a journal that has just failed, or whose caller is gone.
+const loadTimeout = time.Second
+
+func (c *Client) mayHaveLeft(ctx context.Context, intent *Intent) bool {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
+	defer cancel()
+	record, err := c.config.journal.Load(bounded, intent.RecordID)
+	switch {
+	case errors.Is(err, ErrNoRecord):
+		return intent.Reconciling // somebody asked: the key was used, by whoever lost this journal
+	case err != nil:
+		return true
+	}
+	return record.MayBeExecuted()
 }
 
 func (c *Client) heldError(record *Record, intent *Intent) *Error {
@@ -123,7 +144,8 @@ func (c *Client) heldError(record *Record, intent *Intent) *Error {
 // reusedError is for a key that the journal holds for other bytes. While that operation is unresolved a person must look.
 func (c *Client) reusedError(intent *Intent, disposition Disposition) *Error {
 	err := c.newError(intent, disposition, NotSent, NextReconcile)
-	err.detail = "the journal holds this key for a request with other bytes; nothing was sent"
+	err.detail = "the journal holds this key for a request with other bytes or of another kind; nothing was sent, " +
+		"and Reconcile answers for that request, not for this one"
 	err.mark(ErrKeyReused)
 	if disposition == NeedsManualReview {
 		err.Reason, err.Effect = ReasonKeyReused, Unknown
@@ -148,18 +170,30 @@ func (c *Client) recordedDecision(record *Record) decision {
 	switch result.Reason {
 	case ReasonKeyReused:
 		d.marks = append(d.marks, ErrKeyReused)
-	case ReasonOutcomeUnknown:
+	case ReasonOutcomeUnknown, ReasonKeyExpired:
 		d.marks = append(d.marks, ErrOutcomeUnknown)
+	case ReasonFailed:
+		d.says = c.rulesByName(record.Operation).FailedHint
 	default:
-		if rule := findRule(c.rules, d.status, d.code, "", false); rule != nil && rule.Marks != nil && d.status >= 300 {
-			d.marks = append(d.marks, rule.Marks)
-		}
+		c.recallRule(&d)
 	}
 	if record.State == StateQueued {
 		d.effect, d.disposition, d.next = NotSent, RetryLater, NextResend
 		d.detail = "the intent is recorded and was not sent yet"
 	}
 	return d
+}
+
+// recallRule finds again what the rule of the recorded answer says; the journal keeps status and code, not our words.
+func (c *Client) recallRule(d *decision) {
+	rule := findRule(c.rules, d.status, d.code, "", false)
+	if rule == nil || d.status < 300 {
+		return
+	}
+	d.says = rule.Says
+	if rule.Marks != nil {
+		d.marks = append(d.marks, rule.Marks)
+	}
 }
 
 // leftError is for a caller whose context ended while the operation goes on for others.
@@ -194,7 +228,7 @@ func (e *Error) clone() *Error {
 	}
 	twin := *e
 	twin.FieldErrors = maps.Clone(e.FieldErrors)
-	twin.Attempts = slices.Clone(e.Attempts)
+	twin.Attempts, twin.UUIDs = slices.Clone(e.Attempts), slices.Clone(e.UUIDs)
 	twin.marks = slices.Clone(e.marks)
 	return &twin
 }

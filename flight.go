@@ -154,8 +154,8 @@ func (c *Client) perform(ctx context.Context, o *operation) (*document, *Error) 
 			}
 		case f.reconciling && !reconciling:
 			// What a reconcile finds answers another question; let it land, then ask our own.
-			if doc, err := c.waitFor(ctx, f); ctx.Err() != nil {
-				return doc, err
+			if c.waitFor(ctx, f); ctx.Err() != nil {
+				return nil, c.leftError(ctx, f)
 			}
 		case !reconciling && f.fingerprint != fingerprint:
 			f.leave()

@@ -178,8 +178,14 @@ type Cancellation struct {
 // time: a finished key answers from the journal, an unresolved one is found out first, and one that a person must look at
 // sends nothing.
 //
-// A nil error means that the invoice exists at the provider, stamped now or by an earlier call with the same key. If the
-// journal could not keep it, the invoice comes together with an error that matches [ErrNotRecorded].
+// A nil error means that the invoice exists at the provider, stamped now or by an earlier call with the same key. Other params under a
+// key are [ErrKeyReused], as far as the journal reaches back; where it has lost the key, the provider answers, and one that
+// compares no bodies (Facty; Fiscalisto after 24 h) answers the invoice of the earlier params.
+//
+// With the default options a call at a provider that stays silent takes up to five attempts of 30 s and 15 s of waits; bound it
+// with ctx, [WithTimeout], [WithMaxAttempts] or [WithMaxWait].
+//
+// If the journal could not keep it, the invoice comes together with an error that matches [ErrNotRecorded].
 func (s *Invoices) Create(ctx context.Context, params *InvoiceParams, options ...CallOption) (*Invoice, error) {
 	if params == nil {
 		return nil, s.client.refuseNil(InvoiceCreate, "params")

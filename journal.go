@@ -122,10 +122,10 @@ type Record struct {
 	HeldFor time.Duration
 	// Result is what is known so far.
 	Result Result
-	// History is what happened to the record, oldest first, as far as the journal keeps it.
+	// History is what a person decided about the record, and which bytes took the place of others, oldest first.
 	History []HistoryEntry
 
-	// Admission is [Begin]'s answer, Claim the claim that goes with it.
+	// Admission is the answer of Begin, Claim the claim that goes with it.
 	Admission Admission
 	Claim     Claim
 }
@@ -191,7 +191,7 @@ type Admission string
 
 // The admissions.
 const (
-	// AdmitSend: claimed, and nothing of these bytes may have been executed: send.
+	// AdmitSend: claimed: send. Nothing of these bytes was executed, or a person decided to send them once more.
 	AdmitSend Admission = "send"
 	// AdmitResume: claimed, and an earlier attempt has an unknown outcome: find out, as the provider documents.
 	AdmitResume Admission = "resume"
@@ -224,8 +224,8 @@ func Fingerprint(operation OperationName, method, path string, body []byte) [sha
 	return sha256.Sum256(framed)
 }
 
-// Admit decides what an intent may do with the record that is there. It is the one place where the rules of section
-// "journal" of the design live, so that every journal answers alike. The record must have its State, Fingerprint, HeldFor and
+// Admit decides what an intent may do with the record that is there. It is the one place where those rules live, so that every
+// journal answers alike. The record must have its State, Fingerprint, HeldFor and
 // Result; a journal calls Admit in the transaction in which it then claims the record.
 func Admit(record *Record, intent *Intent) Admission {
 	if record.HeldFor > 0 {
@@ -238,7 +238,12 @@ func Admit(record *Record, intent *Intent) Admission {
 		return admitOtherBytes(record, intent)
 	}
 	switch record.State {
-	case StateQueued, StateRefused:
+	case StateQueued:
+		return AdmitSend
+	case StateRefused:
+		if record.Result.Next == NextReconcile {
+			return AdmitAnswer // the provider holds the key for another request: it is never sent again
+		}
 		return AdmitSend
 	case StateDone:
 		return AdmitAnswer
@@ -253,20 +258,25 @@ func Admit(record *Record, intent *Intent) Admission {
 // admitOpen resumes unless it is certain that nothing was executed: a record without a word on the effect was left by a
 // process that died between intent and outcome.
 func admitOpen(record *Record) Admission {
-	if record.Result.Effect == NotSent || record.Result.Effect == NotExecuted {
-		return AdmitSend
+	if record.MayBeExecuted() {
+		return AdmitResume
 	}
-	return AdmitResume
+	return AdmitSend
 }
 
-// admitReconcile never claims what was not sent: asking about an intent does not send it.
+// admitReconcile never claims what is known not to have been executed: there is nothing to find out, and asking about an
+// intent does not send it.
 func admitReconcile(record *Record, intent *Intent) Admission {
 	if intent.Operation != "" && intent.Operation.kind() != record.Operation.kind() {
 		return AdmitReused
 	}
 	switch record.State {
-	case StateOpen, StateReview:
+	case StateReview:
 		return AdmitResume
+	case StateOpen:
+		if record.MayBeExecuted() {
+			return AdmitResume
+		}
 	case StateQueued, StateDone, StateRefused:
 	}
 	return AdmitAnswer
@@ -281,9 +291,13 @@ func admitOtherBytes(record *Record, intent *Intent) Admission {
 	case StateRefused:
 		return AdmitSend
 	case StateReview:
-		if record.Result.Reason == ReasonFailed && intent.RetriesFailed {
+		switch {
+		case record.Result.Reason != ReasonFailed:
+			return AdmitReused
+		case intent.RetriesFailed:
 			return AdmitSend
 		}
+		return AdmitAnswer // what was recorded says which flag is missing
 	case StateQueued, StateOpen, StateDone:
 	}
 	return AdmitReused
@@ -297,6 +311,20 @@ func admitReview(record *Record, intent *Intent) Admission {
 		return AdmitSend
 	}
 	return AdmitAnswer
+}
+
+// MayBeExecuted reports whether some write of these bytes may have been executed: one was sent, and nothing that is known says
+// that it was not. As long as it does, FirstSent must be kept, whoever claims the record: the provider's memory of the
+// key began then.
+func (r *Record) MayBeExecuted() bool {
+	switch r.State {
+	case StateQueued, StateRefused:
+		return false
+	case StateDone:
+		return true
+	case StateOpen, StateReview:
+	}
+	return r.Result.Effect != NotSent && r.Result.Effect != NotExecuted
 }
 
 // Resolved reports whether nothing more can come of the record on its own: it is done, or nothing happened.

@@ -24,6 +24,7 @@ type decision struct {
 
 	retryAfter time.Duration
 	uuid       string
+	uuids      []string
 	document   *document
 	err        error
 	// keepsRecord says that nothing was learned: the journal's record stays as it is.
@@ -39,6 +40,9 @@ func (d *decision) apply(rule *Rule) {
 	d.next, d.reason, d.says = rule.Next, rule.Reason, rule.Says
 	if rule.Marks != nil {
 		d.marks = append(d.marks, rule.Marks)
+	}
+	if rule.Word != "" {
+		d.detail = "the provider's status is " + rule.Word
 	}
 	d.isVerdict = rule.AboutPayload && (rule.Word != "" || d.code != "" || len(d.fieldErrors) > 0)
 }

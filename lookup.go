@@ -15,6 +15,8 @@ type finding struct {
 	state    foundState
 	document *document
 	uuid     string
+	// uuids are those of all rows that are ours, where there is more than one.
+	uuids []string
 	// answer holds status, code, message, request id and Retry-After of the lookup's own answer.
 	answer decision
 }
@@ -104,6 +106,11 @@ func (c *Client) readOurs(
 	switch {
 	case len(ours) > 1:
 		found.state = foundDuplicate
+		for _, row := range ours {
+			if uuid := c.profile.Document.uuid(row); uuid != "" {
+				found.uuids = append(found.uuids, uuid)
+			}
+		}
 	case len(ours) == 1:
 		found = c.readRow(intent, rows, found, ours[0], answer)
 		if !isComplete && found.state != foundDone {
@@ -126,6 +133,8 @@ func (c *Client) readRow(intent *Intent, rows *Rows, found finding, row Object, 
 	state, isListed := rows.Words[fields.status]
 	proven := fields.proves(rows.Proof)
 	switch {
+	case fields.echo != "" && intent.Key != "" && fields.echo != intent.Key && rows.Proof != ProofObject:
+		found.state = foundMismatch // it was found by its identity, and names another key
 	case rows.Words == nil && proven, state == RowDone && proven:
 		found.state = foundDone
 		found.document = c.newDocument(intent, answer, fields)

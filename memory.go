@@ -93,8 +93,8 @@ func (j *MemoryJournal) beginNew(intent *Intent, now time.Time) (Record, error) 
 	return before, nil
 }
 
-// claim opens the record for the intent's owner. Sending anew starts the retention window anew: nothing of these bytes
-// has been executed so far.
+// claim opens the record for the intent's owner. The retention window starts anew only where nothing of these bytes can have
+// been executed so far.
 func (j *MemoryJournal) claim(record *memoryRecord, intent *Intent, admission Admission, now time.Time) {
 	if record.isLinked {
 		j.unlink(record)
@@ -104,6 +104,7 @@ func (j *MemoryJournal) claim(record *memoryRecord, intent *Intent, admission Ad
 	if intent.Reconciling {
 		return
 	}
+	mayBeExecuted := record.MayBeExecuted() && record.Fingerprint == intent.Fingerprint
 	record.State = StateOpen
 	if admission == AdmitResume {
 		return
@@ -113,7 +114,10 @@ func (j *MemoryJournal) claim(record *memoryRecord, intent *Intent, admission Ad
 	}
 	record.Operation, record.Method, record.Path = intent.Operation, intent.Method, intent.Path
 	record.Body, record.Proof, record.Fingerprint = intent.Body, intent.Proof, intent.Fingerprint
-	record.FirstSent, record.Result = now, Result{}
+	record.Result = Result{}
+	if !mayBeExecuted || record.FirstSent.IsZero() {
+		record.FirstSent = now
+	}
 }
 
 // Extend implements [Journal].

@@ -41,6 +41,9 @@ type operation struct {
 	writes   int
 	// uncertain says that some attempt may have been executed, isLost that the answer to one never came.
 	uncertain, isLost bool
+	// isCalledDone says that an answer called it done without showing the document.
+	isCalledDone bool
+	isReconcile  bool
 	// last is what the last answer said; attempts without one do not take it away.
 	last evidence
 	// windowEnds is when the provider forgets the key; the zero time if it never does.
@@ -169,11 +172,12 @@ func (o *operation) settle(d decision) decision {
 	switch {
 	case d.then == StepAmbiguous:
 		d = o.followAmbiguity(d)
-	case d.disposition == Refused && o.uncertain && !d.isVerdict:
+	case d.disposition == Refused && o.uncertain && (!d.isVerdict || o.isCalledDone):
 		d = o.keepUncertain(d)
 	}
-	o.uncertain = o.uncertain || d.effect == Unknown
-	o.isLost = o.isLost || d.effect == Unknown && !d.isInFlight()
+	o.isCalledDone = o.isCalledDone || d.effect == Executed
+	o.uncertain = o.uncertain || o.isCalledDone || d.effect == Unknown
+	o.isLost = o.isLost || o.isCalledDone || d.effect == Unknown && !d.isInFlight()
 	if o.uncertain && d.disposition == RetryLater {
 		d.effect = Unknown
 	}
@@ -265,7 +269,7 @@ func (o *operation) expired(d decision) decision {
 		return d
 	}
 	d.effect, d.disposition, d.reason, d.next = Unknown, NeedsManualReview, ReasonKeyExpired, NextReview
-	d.retryAfter = 0
+	d.retryAfter, d.marks = 0, appendMark(d.marks, ErrOutcomeUnknown)
 	return d
 }
 
@@ -293,8 +297,9 @@ func (o *operation) isPastDeadline(wait time.Duration) bool {
 	return ok && time.Until(deadline) <= wait
 }
 
+// isPastWindow reports that a send after the wait could reach the provider when it has forgotten the key.
 func (o *operation) isPastWindow(wait time.Duration) bool {
-	return !o.windowEnds.IsZero() && time.Until(o.windowEnds) <= wait
+	return !o.windowEnds.IsZero() && time.Until(o.windowEnds) <= wait+o.config.timeout
 }
 
 // lengthen adds the jitter, which never shortens a wait and never passes the longest one.
@@ -342,7 +347,7 @@ func (o *operation) interrupted(ctx context.Context, d decision, err error) deci
 	d.err = err
 	switch {
 	case ctx.Err() != nil:
-		d.err = context.Cause(ctx)
+		d.err, d.detail = context.Cause(ctx), "the caller's context ended"
 	case errors.Is(err, ErrClaimLost):
 		d.detail = "another process has taken the operation over"
 	default:

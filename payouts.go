@@ -45,7 +45,8 @@ func (s *Payouts) Create(ctx context.Context, params *PayoutParams, options ...C
 }
 
 // Reconcile finds out what became of the key. The payouts API documents no lookup: the recorded request is sent again
-// under the recorded key, inside the provider's 24 hours. See [Client.Reconcile] and [WithLookupOnly].
+// under the recorded key, inside the provider's 24 hours. There is no
+// Await: a repeated request answers the first answer for ever. See [Client.Reconcile] and [WithLookupOnly].
 func (s *Payouts) Reconcile(ctx context.Context, key string, options ...CallOption) (*Payout, error) {
 	doc, err := s.client.reconcile(ctx, PayoutCreate, key, options)
 	return asPayout(doc), err.orNil()

@@ -2,6 +2,7 @@ package unavez
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"math"
 	"net/http"
@@ -229,7 +230,8 @@ func (o *operation) adopt(record *Record) {
 		o.intent.Body, o.intent.Proof, o.intent.Identity = record.Body, record.Proof, record.Identity
 		o.setRules(o.client.rulesByName(record.Operation))
 	}
-	o.uncertain = record.Admission == AdmitResume && record.Result.Effect != NotSent && record.Result.Effect != NotExecuted
+	o.isReconcile = o.intent.Reconciling
+	o.uncertain = record.MayBeExecuted() && record.Fingerprint == o.fingerprint(record)
 	o.isLost = o.uncertain
 	o.mu.Lock()
 	o.mayHaveLeft = o.uncertain
@@ -237,11 +239,18 @@ func (o *operation) adopt(record *Record) {
 	if o.rules.Retention == Forever || o.rules.Retention == 0 {
 		return
 	}
-	age := record.Age
-	if record.Admission == AdmitSend {
-		age = 0
+	o.windowEnds = time.Now().Add(o.rules.Retention - windowMargin)
+	if o.uncertain {
+		o.windowEnds = o.windowEnds.Add(-record.Age)
 	}
-	o.windowEnds = time.Now().Add(o.rules.Retention - windowMargin - age)
+}
+
+// fingerprint is that of the bytes this call is about, which for a reconcile are the recorded ones.
+func (o *operation) fingerprint(record *Record) [sha256.Size]byte {
+	if o.intent.Reconciling {
+		return record.Fingerprint
+	}
+	return o.intent.Fingerprint
 }
 
 func (o *operation) setRules(rules OperationRules) {
@@ -316,16 +325,16 @@ func (o *operation) record(ctx context.Context, result Result) error {
 
 func (o *operation) newResult(record *Record, d decision, err *Error) Result {
 	result := Result{Writes: record.Writes + o.writes}
-	if d.document != nil {
+	isDuplicate := o.isReconcile && record.State == StateReview && record.Result.Reason == ReasonDuplicate
+	if d.document != nil && !isDuplicate {
 		result.State, result.Effect = StateDone, Executed
 		result.HTTPStatus, result.RequestID = d.status, d.document.requestID
 		result.Document, result.Replayed = d.document.raw, d.document.replayed
 		return result
 	}
-	isUntold := o.intent.Reconciling && record.State == StateReview && err.Disposition == RetryLater && d.detail != detailPending
-	if d.keepsRecord || isUntold {
+	if o.isReconcile && o.writes == 0 && o.keeps(record, &d) {
 		result = record.Result
-		result.State = record.State
+		result.State, result.Writes = record.State, record.Writes
 		return result
 	}
 	result.HTTPStatus, result.Code, result.RequestID = err.HTTPStatus, err.Code, err.RequestID
@@ -339,6 +348,13 @@ func (o *operation) newResult(record *Record, d decision, err *Error) Result {
 		result.State = StateOpen
 	}
 	return result
+}
+
+// keeps reports whether a look at a record leaves it as it is: because nothing was learned, or because it waits for a person, whom
+// only a document relieves. A key that never arrived waits for the caller alone.
+func (o *operation) keeps(record *Record, d *decision) bool {
+	learned := !d.keepsRecord && (d.disposition != RetryLater || d.detail == detailPending)
+	return !learned || record.State == StateReview && record.Result.Reason != ReasonNeverArrived
 }
 
 // answerRecorded answers from the record, without I/O.

@@ -105,7 +105,7 @@ func (o *operation) reconcile(ctx context.Context, record *Record) decision {
 	request, err := o.encodeLookup()
 	switch {
 	case err == nil:
-		return o.conclude(o.lookUp(ctx, &request))
+		return o.concludeFor(record, o.lookUp(ctx, &request))
 	case !errors.Is(err, errors.ErrUnsupported):
 		return decision{
 			effect: record.Result.Effect, disposition: Refused, next: NextFixSameKey, detail: fieldProblem(err), keepsRecord: true,
@@ -124,6 +124,21 @@ func (o *operation) reconcile(ctx context.Context, record *Record) decision {
 	}
 	o.intent.Reconciling = false
 	return o.proceed(ctx, &Record{Admission: AdmitResume})
+}
+
+// concludeFor does not let an empty list clear what an earlier look has shown: the two contradict each other.
+func (o *operation) concludeFor(record *Record, found finding) decision {
+	d := o.conclude(found)
+	if found.state != foundEmpty || record.State != StateReview {
+		return d
+	}
+	switch record.Result.Reason {
+	case ReasonFailed, ReasonUnknownStatus, ReasonKeyMismatch, ReasonDuplicate, ReasonContradiction, ReasonStampedBefore:
+		d.disposition, d.reason, d.next = NeedsManualReview, ReasonContradiction, NextReview
+		d.detail = "the provider's list is empty, and an earlier answer showed something under this key"
+	default:
+	}
+	return d
 }
 
 func (o *operation) encodeLookup() (Request, error) {
@@ -157,7 +172,7 @@ const (
 // conclude is the only code that maps a found state to an answer.
 func (o *operation) conclude(found finding) decision {
 	d := found.answer
-	d.then, d.effect, d.uuid, d.marks, d.says = StepStop, Unknown, found.uuid, nil, ""
+	d.then, d.effect, d.uuid, d.uuids, d.marks, d.says = StepStop, Unknown, found.uuid, found.uuids, nil, ""
 	switch found.state {
 	case foundDone:
 		return d.done(found.document)
@@ -185,6 +200,9 @@ func (o *operation) conclude(found finding) decision {
 		return d
 	case foundDuplicate:
 		d.disposition, d.reason, d.next = NeedsManualReview, ReasonDuplicate, NextReview
+		if len(found.uuids) > 0 {
+			d.effect, d.uuid = Executed, found.uuids[0]
+		}
 		return d
 	case foundContradiction:
 		d.disposition, d.reason, d.next = NeedsManualReview, ReasonContradiction, NextReview
@@ -231,6 +249,7 @@ func (o *operation) lookUpUntilKnown(ctx context.Context, lost decision) decisio
 // contradicts it.
 func (d *decision) afterStampedBefore(lost decision) decision {
 	d.uuid, d.effect = cmp.Or(d.uuid, lost.uuid), Executed
+	d.marks = slices.DeleteFunc(d.marks, func(mark error) bool { return mark == ErrOutcomeUnknown }) //nolint:errorlint // marks are not wrapped
 	if d.reason == ReasonFailed {
 		d.reason, d.next, d.says = ReasonContradiction, NextReview, ""
 	}
@@ -353,7 +372,7 @@ func (o *operation) reconcileUnrecorded(ctx context.Context) (*document, *Error)
 
 // find reads a document by its identity, with the client's waits: a read may be repeated.
 func (c *Client) find(ctx context.Context, reference InvoiceRef, options []CallOption) (*document, *Error) {
-	const name OperationName = "invoices.find"
+	const name = invoiceFind
 	o, failed := c.newOperation(ctx, name, options)
 	if failed != nil {
 		return nil, failed
@@ -402,7 +421,7 @@ func (o *operation) unread(ctx context.Context, found finding) decision {
 	case ctx.Err() != nil:
 		d.disposition, d.next, d.err = RetryLater, NextResend, context.Cause(ctx)
 	case found.state == foundEmpty:
-		d.disposition, d.next, d.marks = Refused, NextFixSameKey, []error{ErrNotFound}
+		d.disposition, d.next, d.marks = Refused, "", []error{ErrNotFound}
 	case found.state == foundNothing && d.disposition == Refused:
 	case found.state == foundNothing:
 		d.disposition, d.next, d.marks = RetryLater, NextResend, nil

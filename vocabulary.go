@@ -67,7 +67,7 @@ const (
 	ReasonKeyExpired Reason = "key_expired"
 	// ReasonKeyReused: the provider, or the journal, holds this key for a request with other bytes.
 	ReasonKeyReused Reason = "key_reused"
-	// ReasonConflict: the provider reported a conflict for which its page gives no rule.
+	// ReasonConflict: the provider reported a conflict that no rule lets a program settle.
 	ReasonConflict Reason = "conflict"
 	// ReasonContradiction: two answers of the provider about one key exclude each other.
 	ReasonContradiction Reason = "contradiction"
@@ -110,6 +110,8 @@ const (
 	PayoutCreate    OperationName = "payouts.create"
 	// RawOperation stands in a [Profile] for every operation of [Client.Do].
 	RawOperation OperationName = "raw"
+
+	invoiceFind OperationName = "invoices.find"
 )
 
 // kind groups the operations whose outcome has one type.
