@@ -27,7 +27,7 @@ type Decimal string
 func ParseDecimal(literal string) (Decimal, error) {
 	d := Decimal(literal)
 	if err := d.Validate(); err != nil {
-		return "", fmt.Errorf("unavez: decimal %w", err)
+		return "", fmt.Errorf("unavez: text %w", err)
 	}
 	return d, nil
 }
@@ -77,7 +77,7 @@ func (d Decimal) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	if err := d.Validate(); err != nil {
-		return nil, fmt.Errorf("unavez: decimal %w", err)
+		return nil, fmt.Errorf("unavez: text %w", err)
 	}
 	return []byte(d), nil
 }
@@ -91,7 +91,7 @@ func (d *Decimal) UnmarshalJSON(data []byte) error {
 	literal := string(data)
 	if len(data) > 0 && data[0] == '"' {
 		if err := json.Unmarshal(data, &literal); err != nil {
-			return fmt.Errorf("unavez: decimal %w", errNotDecimal)
+			return fmt.Errorf("unavez: text %w", errNotDecimal)
 		}
 		if literal == "" {
 			*d = ""

@@ -128,8 +128,9 @@ func ExampleError_Explain() {
 		fmt.Println(e.Explain())
 	}
 	// Output:
-	// unavez: invoices.create at facty: needs manual review: failed: status 200 after 2 attempts, next: fix same key
+	// unavez: invoices.create at facty: needs manual review: failed: status 200 after 2 requests, next: fix same key
 	// What is known: the provider answered that nothing was stamped or paid.
 	// Why a person: the provider's record of this key says failed: no document was issued and the stamp was refunded.
+	// The rule: once a person has corrected the document, it is sent under the same key with AllowRetryOnFailed; without that flag nothing is sent.
 	// Next: correct the request and send it under the same key.
 }

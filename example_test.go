@@ -118,7 +118,7 @@ func ExampleParseDecimal() {
 	// Output:
 	// 100.00 <nil>
 	// 0.16 <nil>
-	//  is not a decimal literal: expected digits with an optional sign and fraction, as in 1234.50
-	//  is not a decimal literal: expected digits with an optional sign and fraction, as in 1234.50
-	//  is not a decimal literal: expected digits with an optional sign and fraction, as in 1234.50
+	//  unavez: text is not a decimal literal: expected digits with an optional sign and fraction, as in 1234.50
+	//  unavez: text is not a decimal literal: expected digits with an optional sign and fraction, as in 1234.50
+	//  unavez: text is not a decimal literal: expected digits with an optional sign and fraction, as in 1234.50
 }

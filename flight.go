@@ -138,6 +138,9 @@ func (f *flight) snapshot() (attempts []Attempt, mayHaveLeft bool, rules Operati
 func (c *Client) perform(ctx context.Context, o *operation) (*document, *Error) {
 	fingerprint, reconciling := o.intent.Fingerprint, o.intent.Reconciling
 	for {
+		if err := ctx.Err(); err != nil {
+			return nil, c.journalError(ctx, &o.intent, err)
+		}
 		f, boarded, isPilot := c.flights.join(ctx, o)
 		switch {
 		case isPilot && ctx.Done() == nil:

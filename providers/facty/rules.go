@@ -16,8 +16,8 @@ const retention = 24 * time.Hour
 func operations() map[unavez.OperationName]unavez.OperationRules {
 	invoice := unavez.OperationRules{
 		Ambiguity: unavez.AmbiguityLookUp, Retention: retention, EmptyProves: true, FailedNext: unavez.NextFixSameKey,
-		FailedHint: "nothing was issued and the stamp was refunded; once a person has corrected the document, it is sent under the same key " +
-			"with AllowRetryOnFailed, and without that flag nothing is sent.",
+		FailedHint: "once a person has corrected the document, it is sent under the same key with AllowRetryOnFailed; " +
+			"without that flag nothing is sent.",
 		Hint: "ask Facty's list of invoices for the key before anything is sent again.",
 	}
 	other := unavez.OperationRules{
