@@ -24,7 +24,7 @@ type exchange struct {
 	timeout time.Duration
 	body    []byte
 
-	trace     httptrace.ClientTrace
+	onConnect func(httptrace.GotConnInfo)
 	connected atomic.Bool // the transport may call the hook from another goroutine
 	bodyRead  atomic.Bool
 	started   time.Time
@@ -50,7 +50,10 @@ func (x *exchange) sent() bool { return x.connected.Load() || x.bodyRead.Load() 
 // of a transport that the application shares.
 type attempter struct{ transport http.RoundTripper }
 
-var errNoExchange = errors.New("unavez: request without an exchange")
+var (
+	errNoExchange = errors.New("unavez: request without an exchange")
+	errNoResponse = errors.New("unavez: the transport returned neither a response nor an error")
+)
 
 // RoundTrip implements [http.RoundTripper].
 func (a attempter) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -61,17 +64,24 @@ func (a attempter) RoundTrip(request *http.Request) (*http.Response, error) {
 	x.reset()
 	ctx, cancel := context.WithTimeout(request.Context(), x.timeout)
 	defer cancel()
-	if x.trace.GotConn == nil {
-		x.trace.GotConn = func(httptrace.GotConnInfo) { x.connected.Store(true) }
+	if x.onConnect == nil {
+		x.onConnect = func(httptrace.GotConnInfo) { x.connected.Store(true) }
 	}
-	attempt := request.WithContext(httptrace.WithClientTrace(ctx, &x.trace))
+	// A new trace each time: the caller's own hooks are composed into it.
+	attempt := request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: x.onConnect}))
 	if x.body != nil {
 		attempt.Body = &frozenBody{exchange: x, reader: *bytes.NewReader(x.body)}
 		attempt.ContentLength = int64(len(x.body))
 		attempt.GetBody = nil // with it net/http sends a write again on its own
 	}
 	response, err := a.transport.RoundTrip(attempt)
+	if err == nil && response == nil {
+		err = errNoResponse
+	}
 	if err != nil {
+		if response != nil && response.Body != nil {
+			_ = response.Body.Close()
+		}
 		x.err, x.duration = err, time.Since(x.started)
 		return nil, err
 	}
@@ -98,8 +108,15 @@ func (*frozenBody) Close() error { return nil }
 
 // readAnswer reads within the bound and closes. What is longer or cut is Truncated, and its body is dropped.
 func readAnswer(response *http.Response) *Answer {
-	defer func() { _ = response.Body.Close() }()
 	answer := &Answer{Status: response.StatusCode, Header: response.Header}
+	if response.Body == nil {
+		return answer
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode < http.StatusOK { // after 101 the body is the connection, and has no end
+		answer.Truncated = true
+		return answer
+	}
 	size := response.ContentLength
 	if size < 0 || size > 64<<10 {
 		size = 512

@@ -125,7 +125,7 @@ func (b *Body) mergeExtra(body []byte) ([]byte, error) {
 	}
 	names := make([]string, 0, len(b.Extra))
 	for name := range b.Extra {
-		if object.Has(name) {
+		if object.hasFolded(name) { // a server that does not mind the case would take the last one
 			return nil, Unsupported("Extra", "would overwrite a member that a typed field or the key fills")
 		}
 		names = append(names, name)

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 
@@ -31,21 +32,27 @@ type Client struct {
 	Retentions *Retentions
 	Payouts    *Payouts
 
+	*binding
+
+	rules   []Rule // the provider's, then the common ones
+	config  clientConfig
+	http    *http.Client
+	retry   *retryablehttp.Client
+	flights flights
+	owner   string
+}
+
+// binding is behind a pointer, so that no verb of fmt reaches the credentials, not even through a copy of the client.
+type binding struct {
 	provider Provider
 	profile  Profile
-	rules    []Rule // the provider's, then the common ones
-	config   clientConfig
-	http     *http.Client
-	retry    *retryablehttp.Client
-	flights  flights
-	owner    string
 }
 
 // New returns a client for the provider's account. The error names the option or the field of the provider that is missing or wrong:
 // without a BaseURL and without [WithEnvironment] there is no address, and an address must be https
 // (http only to a loopback host) without userinfo, query and fragment.
 func New(provider Provider, options ...ClientOption) (*Client, error) {
-	if provider == nil {
+	if isNil(provider) {
 		return nil, errors.New("unavez: provider is nil")
 	}
 	config := clientConfig{
@@ -70,12 +77,18 @@ func New(provider Provider, options ...ClientOption) (*Client, error) {
 	return newClient(provider, profile, config), nil
 }
 
+// isNil sees through an interface that holds a nil pointer.
+func isNil(provider Provider) bool {
+	value := reflect.ValueOf(provider)
+	return !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil()
+}
+
 func newClient(provider Provider, profile Profile, config clientConfig) *Client {
 	if config.journal == nil {
 		config.journal = NewMemoryJournal(0)
 	}
 	profile.BaseURL = strings.TrimRight(profile.BaseURL, "/")
-	c := &Client{provider: provider, profile: profile, config: config, owner: rand.Text()}
+	c := &Client{binding: &binding{provider, profile}, config: config, owner: rand.Text()}
 	c.rules = append(append([]Rule(nil), profile.Rules...), commonRules()...)
 	c.http = newHTTPClient(config.httpClient)
 	c.retry = &retryablehttp.Client{
@@ -219,7 +232,7 @@ func (c *Client) newOperation(ctx context.Context, name OperationName, options [
 	if ctx == nil {
 		return nil, c.refusal(name, "", "ctx is nil", nil)
 	}
-	o := &operation{client: c, mayHaveLeft: true}
+	o := &operation{client: c}
 	o.config.attemptConfig = c.config.attempts
 	o.intent.Operation = name
 	for i, option := range options {

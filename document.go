@@ -17,7 +17,9 @@ type document struct {
 }
 
 type documentFields struct {
-	id, paymentID, uuid, status, series, folio, total, currency, stampedAt, echo string
+	id, paymentID, uuid, status, series, folio, total, currency, stampedAt string
+
+	idIsNumber bool
 }
 
 // Outcome is what became of an operation of any kind. One of the pointers is set, by the kind of the operation; an
@@ -42,29 +44,41 @@ func (f *Fields) readDocument(object Object) documentFields {
 	slots := [...]slot{
 		{names: f.UUID, text: &d.uuid, accepts: isUUID},
 		{names: f.ID, text: &d.id},
-		{names: f.PaymentID, text: &d.paymentID},
-		{names: f.Status, text: &d.status},
+		{names: f.PaymentID, text: &d.paymentID, onlyText: true},
+		{names: f.Status, text: &d.status, onlyText: true},
 		{names: f.Series, text: &d.series},
 		{names: f.Folio, text: &d.folio},
 		{names: f.Total, text: &d.total},
 		{names: f.Currency, text: &d.currency},
 		{names: f.StampedAt, text: &d.stampedAt},
-		{names: f.Key, text: &d.echo},
 	}
 	for name, value := range object.members {
 		for i := range slots {
 			slots[i].offer(object, name, value)
 		}
 	}
+	d.idIsNumber = d.id != "" && slots[1].isNumber
 	return d
+}
+
+// namesAnotherKey reports a member for the key that holds anything but this key. One that is absent or null says nothing.
+func (f *Fields) namesAnotherKey(object Object, key string) bool {
+	for _, name := range f.Key {
+		if object.Has(name) && object.Get(name) != "null" && object.Text(name) != key {
+			return true
+		}
+	}
+	return false
 }
 
 // slot takes the text of the first of its names that has one.
 type slot struct {
-	names   []string
-	text    *string
-	accepts func(text string) bool
-	rank    int // one more than the index of the name that was taken
+	names    []string
+	text     *string
+	accepts  func(text string) bool
+	onlyText bool // a number is no status word
+	isNumber bool
+	rank     int // one more than the index of the name that was taken
 }
 
 func (s *slot) offer(object Object, quoted, value string) {
@@ -76,13 +90,17 @@ func (s *slot) offer(object Object, quoted, value string) {
 			continue
 		}
 		text := object.textOf(value)
+		isNumber := value[0] != '"'
+		if isNumber && s.onlyText {
+			text = ""
+		}
 		if s.accepts != nil && !s.accepts(text) {
 			text = ""
 		}
 		if i+1 == s.rank {
 			*s.text = "" // the same member twice says nothing
 		} else if text != "" {
-			*s.text, s.rank = text, i+1
+			*s.text, s.rank, s.isNumber = text, i+1, isNumber
 		}
 		return
 	}
@@ -106,7 +124,7 @@ func (d *documentFields) proves(proof Proof) bool {
 	case ProofPaymentID:
 		return d.paymentID != "" || d.uuid != ""
 	case ProofIDAndStatus:
-		return d.id != "" && d.status != ""
+		return d.id != "" && !d.idIsNumber && d.status != ""
 	case ProofObject:
 		return true
 	}

@@ -92,6 +92,8 @@ type Error struct {
 	detail string
 	// says restates what the provider's page says about this answer.
 	says string
+	// isHeld says that somebody else is at work on the key, so that asking again makes sense.
+	isHeld bool
 	// marks are the sentinels beyond the disposition that the error matches.
 	marks []error
 }

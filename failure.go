@@ -135,7 +135,7 @@ func (c *Client) mayHaveLeft(ctx context.Context, intent *Intent) bool {
 
 func (c *Client) heldError(record *Record, intent *Intent) *Error {
 	err := c.newError(intent, RetryLater, Unknown, NextReconcile)
-	err.detail = "another process or client is at work on this key"
+	err.detail, err.isHeld = "another process or client is at work on this key", true
 	err.mark(ErrOutcomeUnknown)
 	err.setRetry(max(min(record.HeldFor, lastStep), shortest))
 	return err
@@ -196,20 +196,28 @@ func (c *Client) recallRule(d *decision) {
 	}
 }
 
-// leftError is for a caller whose context ended while the operation goes on for others.
-func (c *Client) leftError(ctx context.Context, f *flight) *Error {
-	attempts, mayHaveLeft, rules := f.snapshot()
-	err := c.newError(&Intent{RecordID: RecordID{Key: f.key}, Operation: f.name}, RetryLater, NotSent, NextResend)
+// leftError is for a caller whose context ended while the operation goes on for others: whatever it has sent so far, it may send
+// more.
+func (c *Client) leftError(ctx context.Context, f *flight, o *operation) *Error {
+	attempts, rules := f.snapshot()
+	err := c.newError(&o.intent, RetryLater, Unknown, NextResend)
 	err.Err, err.Attempts = context.Cause(ctx), attempts
 	err.detail = "the operation goes on for another caller"
+	err.mark(ErrOutcomeUnknown)
 	err.setRetry(shortest)
-	if mayHaveLeft {
-		err.Effect = Unknown
-		err.mark(ErrOutcomeUnknown)
-		if rules.Ambiguity != AmbiguityResend {
-			err.Next = NextReconcile
-		}
+	if o.intent.Reconciling || rules.Ambiguity != AmbiguityResend {
+		err.Next = NextReconcile
 	}
+	return err
+}
+
+// brokenError is for callers of an operation that ended below the client, by a panic or runtime.Goexit in a transport, a journal
+// or an observer.
+func (c *Client) brokenError(o *operation) *Error {
+	err := c.newError(&o.intent, RetryLater, Unknown, NextReconcile)
+	err.detail = "a transport, a journal or an observer ended the goroutine of the operation"
+	err.mark(ErrOutcomeUnknown)
+	err.setRetry(shortest)
 	return err
 }
 

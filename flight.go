@@ -16,62 +16,90 @@ type flights struct {
 
 // flight is one operation and the callers that wait for it. It ends when the operation does, or when the last caller has left.
 type flight struct {
-	name        OperationName
-	key         string
-	fingerprint [sha256.Size]byte
-	reconciling bool
-	operation   *operation
-	// flying is the context of the operation, and cancel ends it: the callers' values without anyone's end.
+	key       string
+	asks      question
+	operation *operation
+	// flying is the context of the operation, and cancel ends it: the pilot's values without anyone's end.
 	flying context.Context //nolint:containedctx // it outlives the call that made it
 	cancel context.CancelCauseFunc
 
 	// done is made when somebody waits who does not fly.
 	done chan struct{}
 
-	mu         sync.Mutex
-	waiters    int
-	isShared   bool
-	isLeft     bool
-	deadline   time.Time
-	noDeadline bool
+	mu       sync.Mutex
+	aboard   []passenger
+	isLeft   bool
+	isShared bool
 
 	document *document
 	err      *Error
+	panicked any
 }
 
-// join returns the flight of the key, and whether the caller is the one that must fly it. A flight that everybody has left
-// cannot be boarded any more: it is waited for, and followed by another.
-func (f *flights) join(ctx context.Context, o *operation) (_ *flight, boarded, isPilot bool) {
-	intent := &o.intent
+// question is what two calls must have in common to share one answer: the same bytes, or the same look.
+type question struct {
+	fingerprint [sha256.Size]byte
+	reconciling bool
+	operation   OperationName
+	reference   InvoiceRef
+	lookupOnly  bool
+}
+
+// passenger is a caller that waits, with its deadline if it has one.
+type passenger struct {
+	owner       *operation
+	deadline    time.Time
+	hasDeadline bool
+}
+
+// relation is what a call has to do with the flight of its key.
+type relation uint8
+
+const (
+	isPilot    relation = iota // it flies
+	isAboard                   // it waits for the answer, which is its own
+	isStranger                 // it asks something else, and waits for the end
+)
+
+func (o *operation) question() question {
+	q := question{fingerprint: o.intent.Fingerprint, reconciling: o.intent.Reconciling}
+	if q.reconciling {
+		q.operation, q.reference, q.lookupOnly = o.intent.Operation, o.config.reference, o.config.lookupOnly
+	}
+	return q
+}
+
+// join returns the flight of the key and what the call has to do with it. A flight that everybody has left cannot be boarded any
+// more: its end is waited for.
+func (f *flights) join(ctx context.Context, o *operation, asks question) (*flight, relation) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if present, found := f.current[intent.Key]; found {
+	if present, found := f.current[o.intent.Key]; found {
 		present.await()
-		boarded = present.board(ctx)
-		return present, boarded, false
+		if present.asks == asks && present.board(ctx, o) {
+			return present, isAboard
+		}
+		return present, isStranger
 	}
-	fresh := &flight{
-		name: intent.Operation, key: intent.Key, fingerprint: intent.Fingerprint, reconciling: intent.Reconciling, operation: o,
-	}
+	fresh := &flight{key: o.intent.Key, asks: asks, operation: o, flying: ctx}
 	o.flight = fresh
-	fresh.flying = ctx
 	if ctx.Done() != nil {
 		fresh.flying, fresh.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 		fresh.await()
 	}
-	fresh.board(ctx)
+	fresh.board(ctx, o)
 	if f.current == nil {
 		f.current = make(map[string]*flight)
 	}
-	f.current[intent.Key] = fresh
-	return fresh, true, true
+	f.current[fresh.key] = fresh
+	return fresh, isPilot
 }
 
 // land publishes what came of the flight and makes room for the next one.
-func (f *flights) land(key string, landed *flight, doc *document, err *Error) {
+func (f *flights) land(landed *flight, doc *document, err *Error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.current, key)
+	delete(f.current, landed.key)
 	landed.document, landed.err = doc, err
 	if landed.done != nil {
 		close(landed.done)
@@ -86,20 +114,41 @@ func (f *flight) await() {
 }
 
 // board counts a caller in, unless everybody has left: such a flight is about to end.
-func (f *flight) board(ctx context.Context) bool {
+func (f *flight) board(ctx context.Context, o *operation) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.isLeft {
 		return false
 	}
-	f.isShared = f.isShared || f.waiters > 0
-	f.waiters++
+	f.isShared = f.isShared || len(f.aboard) > 0
 	deadline, ok := ctx.Deadline()
-	f.noDeadline = f.noDeadline || !ok
-	if deadline.After(f.deadline) {
-		f.deadline = deadline
-	}
+	f.aboard = append(f.aboard, passenger{owner: o, deadline: deadline, hasDeadline: ok})
 	return true
+}
+
+// leave reports whether nobody waits any more.
+func (f *flight) leave(o *operation) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.aboard = slices.DeleteFunc(f.aboard, func(p passenger) bool { return p.owner == o })
+	f.isLeft = f.isLeft || len(f.aboard) == 0
+	return f.isLeft
+}
+
+// latestDeadline is the last moment at which some caller still waits.
+func (f *flight) latestDeadline() (time.Time, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var latest time.Time
+	for _, p := range f.aboard {
+		if !p.hasDeadline {
+			return time.Time{}, false
+		}
+		if p.deadline.After(latest) {
+			latest = p.deadline
+		}
+	}
+	return latest, len(f.aboard) > 0
 }
 
 // answer gives every caller a document and an error of its own once the flight has landed.
@@ -110,94 +159,95 @@ func (f *flight) answer() (*document, *Error) {
 	return f.document.clone(), f.err.clone()
 }
 
-// leave reports whether nobody waits any more.
-func (f *flight) leave() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.waiters--
-	f.isLeft = f.isLeft || f.waiters == 0
-	return f.waiters == 0
-}
-
-// latestDeadline is the last moment at which some caller still waits.
-func (f *flight) latestDeadline() (time.Time, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.deadline, !f.noDeadline
-}
-
 // snapshot tells a caller that leaves while others stay what is known so far.
-func (f *flight) snapshot() (attempts []Attempt, mayHaveLeft bool, rules OperationRules) {
+func (f *flight) snapshot() ([]Attempt, OperationRules) {
 	o := f.operation
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.Clone(o.attempts), o.mayHaveLeft || o.exchange.sent(), o.rules
+	return slices.Clone(o.attempts), o.rules
 }
 
 // perform runs the operation, or joins the flight of another caller that already does.
 func (c *Client) perform(ctx context.Context, o *operation) (*document, *Error) {
-	fingerprint, reconciling := o.intent.Fingerprint, o.intent.Reconciling
+	asks := o.question()
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, c.journalError(ctx, &o.intent, err)
 		}
-		f, boarded, isPilot := c.flights.join(ctx, o)
+		f, relation := c.flights.join(ctx, o, asks)
 		switch {
-		case isPilot && ctx.Done() == nil:
-			c.fly(f)
+		case relation == isPilot && ctx.Done() == nil:
+			c.fly(f, false)
 			return f.answer()
-		case isPilot:
-			go c.fly(f)
-			return c.waitFor(ctx, f)
-		case !boarded:
-			select {
-			case <-f.done:
-			case <-ctx.Done():
-				return nil, c.leftError(ctx, f)
-			}
-		case f.reconciling && !reconciling:
-			// What a reconcile finds answers another question; let it land, then ask our own.
-			if c.waitFor(ctx, f); ctx.Err() != nil {
-				return nil, c.leftError(ctx, f)
-			}
-		case !reconciling && f.fingerprint != fingerprint:
-			f.leave()
+		case relation == isPilot:
+			return c.pilot(ctx, f, o)
+		case relation == isAboard:
+			return c.waitFor(ctx, f, o)
+		case !asks.reconciling && !f.asks.reconciling && f.asks != asks:
 			return nil, c.reusedError(&o.intent, NeedsManualReview)
-		default:
-			return c.waitFor(ctx, f)
+		}
+		select { // what the other call finds answers another question: let it land, then ask our own
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, c.leftError(ctx, f, o)
 		}
 	}
 }
 
-// fly runs the operation to its end, whoever still waits for it.
-func (c *Client) fly(f *flight) {
-	ctx := f.flying
-	doc, err := f.operation.run(ctx)
-	if f.cancel != nil {
-		f.cancel(nil)
-	}
+// fly runs the operation to its end, whoever still waits for it. However it ends, the key can be used again. In a goroutine of its
+// own nobody could recover a panic, so there it is kept for the pilot.
+func (c *Client) fly(f *flight, isApart bool) {
+	var doc *document
+	var err *Error
+	hasEnded := false
+	defer func() {
+		if isApart {
+			f.panicked = recover()
+		}
+		if !hasEnded {
+			doc, err = nil, c.brokenError(f.operation)
+		}
+		c.flights.land(f, doc, err)
+		if f.cancel != nil {
+			f.cancel(nil)
+		}
+	}()
+	doc, err = f.operation.run(f.flying)
 	if c.isObserved() {
-		attempts, _, _ := f.snapshot()
-		c.observe(ctx, &Event{
-			Kind: EventFinished, Op: string(f.operation.intent.Operation), Key: f.key, Attempts: attempts, Err: err,
+		attempts, _ := f.snapshot()
+		c.observe(context.WithoutCancel(f.flying), &Event{
+			Kind: EventFinished, Op: string(f.operation.intent.Operation), Key: f.key, Attempts: attempts, Err: err.clone(),
 		})
 	}
-	c.flights.land(f.key, f, doc, err)
+	hasEnded = true
+}
+
+// pilot waits like every other caller, and takes over a panic of the goroutine that flies.
+func (c *Client) pilot(ctx context.Context, f *flight, o *operation) (*document, *Error) {
+	go c.fly(f, true)
+	doc, err := c.waitFor(ctx, f, o)
+	select {
+	case <-f.done:
+		if f.panicked != nil {
+			panic(f.panicked) //nolint:forbidigo // the caller's own transport, journal or observer panicked, and the caller may recover
+		}
+	default:
+	}
+	return doc, err
 }
 
 // waitFor waits for the flight as long as the caller's context lives. The last caller to leave ends the flight and takes its
 // answer; one that leaves others behind is told what is known so far.
-func (c *Client) waitFor(ctx context.Context, f *flight) (*document, *Error) {
+func (c *Client) waitFor(ctx context.Context, f *flight, o *operation) (*document, *Error) {
 	select {
 	case <-f.done:
-		f.leave()
 		return f.answer()
 	case <-ctx.Done():
 	}
-	if f.leave() {
+	if f.leave(o) {
 		f.cancel(context.Cause(ctx))
 		<-f.done
 		return f.answer()
 	}
-	return nil, c.leftError(ctx, f)
+	return nil, c.leftError(ctx, f, o)
 }

@@ -97,6 +97,8 @@ type Intent struct {
 type Claim struct {
 	RecordID
 	Owner string
+	// Fingerprint is that of the bytes that were claimed: a document is recorded for no others.
+	Fingerprint [sha256.Size]byte
 }
 
 // Record is one operation in the journal.

@@ -90,7 +90,7 @@ func (c *Client) judgeSuccess(intent *Intent, answer *Answer) decision {
 	fields := c.profile.Document.readDocument(object)
 	d.word = fields.status
 	// The answer to a cancellation may show the key of what was cancelled; every other one can only show its own.
-	if fields.echo != "" && fields.echo != intent.Key && intent.Proof != ProofObject {
+	if intent.Proof != ProofObject && c.profile.Document.namesAnotherKey(object, intent.Key) {
 		d.effect, d.then, d.disposition = Unknown, StepStop, NeedsManualReview
 		d.reason, d.next, d.uuid = ReasonKeyMismatch, NextReview, fields.uuid
 		return d
@@ -100,15 +100,13 @@ func (c *Client) judgeSuccess(intent *Intent, answer *Answer) decision {
 		c.readEnvelope(&d, object)
 		isProven = !saysStampedBefore(&d)
 	}
-	if isProven && intent.Proof != ProofIDAndStatus { // there the word is part of the proof
+	rule := findRule(c.profile.Rules, answer.Status, "", fields.status, false)
+	switch {
+	case isProven && (rule == nil || rule.Word == "" || !rule.BeatsProof || fields.uuid != ""):
 		return d.done(c.newDocument(intent, answer, fields))
-	}
-	if rule := findRule(c.profile.Rules, answer.Status, "", fields.status, false); rule != nil && rule.Word != "" {
+	case rule != nil && rule.Word != "":
 		d.apply(rule)
 		return d
-	}
-	if isProven {
-		return d.done(c.newDocument(intent, answer, fields))
 	}
 	return c.judgeUnproven(d, object, fields, answer)
 }
@@ -141,18 +139,21 @@ func (c *Client) hasOddStatus(object Object) bool {
 
 func (c *Client) judgeFailure(answer *Answer) decision {
 	d := c.newDecision(answer)
-	if saysStampedBefore(&d) {
+	isRedirect := answer.Status >= 300 && answer.Status < 400
+	if !isRedirect && saysStampedBefore(&d) {
 		object, _ := ParseObject(answer.Body)
 		return d.stampedBefore(evidenceUUID(&c.profile.Document, object, answer.Body))
 	}
 	hasFieldErrors := len(d.fieldErrors) > 0
 	rule := findRule(c.rules, answer.Status, d.code, "", hasFieldErrors)
 	if rule == nil {
-		return d.ambiguous("the status is none that HTTP defines")
+		d.effect, d.then, d.disposition = Unknown, StepStop, NeedsManualReview
+		d.reason, d.next, d.detail = ReasonUnknownStatus, NextReview, "the status is none that a rule is for"
+		return d
 	}
 	d.apply(rule)
 	d.hasConflict = answer.Status == http.StatusConflict
-	if answer.Status >= 300 && answer.Status < 400 {
+	if isRedirect {
 		d.detail = "redirected to host " + locationHost(answer.Header)
 	}
 	return d

@@ -77,6 +77,22 @@ func shortenKey(whole []byte, limit int) (string, error) {
 	return b.String(), nil
 }
 
+// identityLength is the longest key that is its own identity; no provider takes less than that.
+const identityLength = 64
+
+// keyIdentity names the record behind a key, whichever provider's limit has shortened it: a key that may be shortened somewhere
+// is known by the hash that a shortened one ends in.
+func keyIdentity(key string) string {
+	if len(key) <= identityLength {
+		return key
+	}
+	if tail := len(key) - derivedHashLength - 1; key[tail] == '~' {
+		return key[tail:]
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "~" + hex.EncodeToString(sum[:derivedHashLength/2])
+}
+
 const upperHex = "0123456789ABCDEF"
 
 func appendEscaped(dst []byte, part string) []byte {

@@ -93,6 +93,7 @@ func (c *Client) read(intent *Intent, rows *Rows, x *exchange) finding {
 	if !ok {
 		return found
 	}
+	isComplete = isComplete && !strings.Contains(x.answer.Header.Get("Link"), `rel="next"`)
 	ours, others, ok := rows.ours(list)
 	if !ok {
 		return found
@@ -133,7 +134,7 @@ func (c *Client) readRow(intent *Intent, rows *Rows, found finding, row Object, 
 	state, isListed := rows.Words[fields.status]
 	proven := fields.proves(rows.Proof)
 	switch {
-	case fields.echo != "" && intent.Key != "" && fields.echo != intent.Key && rows.Proof != ProofObject:
+	case intent.Key != "" && rows.Proof != ProofObject && c.profile.Document.namesAnotherKey(row, intent.Key):
 		found.state = foundMismatch // it was found by its identity, and names another key
 	case rows.Words == nil && proven, state == RowDone && proven:
 		found.state = foundDone
@@ -199,29 +200,42 @@ func (r *Rows) isRow(object Object, fields *Fields) bool {
 	return object.first(fields.ID) != "" || fields.uuid(object) != "" || object.first(fields.Status) != ""
 }
 
-// namesFurtherPage recognises the usual ways to say that this is not all of it. No provider documents paging, so a list that
-// hints at it is not believed to be complete.
+// pages are the members in which APIs usually tell of paging. No provider documents it, so a list that hints at a further page is not
+// believed to be complete.
 func namesFurtherPage(object Object, list string) bool {
+	rows := 0
+	for range elements(list) {
+		rows++
+	}
+	if hintsAtPages(object, rows) {
+		return true
+	}
+	for _, name := range [...]string{"meta", "metadata", "pagination", "paging", "page", "links", "_links", "pageInfo", "page_info"} {
+		if inner, ok := object.Object(name); ok && hintsAtPages(inner, rows) {
+			return true
+		}
+	}
+	return false
+}
+
+func hintsAtPages(object Object, rows int) bool {
 	for _, name := range [...]string{
-		"next", "nextPage", "next_page", "nextCursor", "next_cursor", "nextPageToken", "next_page_token", "cursor", "hasMore", "has_more",
+		"next", "nextPage", "next_page", "nextUrl", "next_url", "nextLink", "next_link", "nextCursor", "next_cursor",
+		"nextPageToken", "next_page_token", "cursor", "hasMore", "has_more", "hasNext", "has_next", "hasNextPage", "has_next_page", "truncated",
 	} {
 		switch object.Get(name) {
-		case "", "null", "false", `""`, "0":
+		case "", "null", "false", `""`, "0", "{}", "[]":
 		default:
 			return true
 		}
 	}
-	for _, name := range [...]string{"totalPages", "total_pages", "pages"} {
+	for _, name := range [...]string{"totalPages", "total_pages", "pages", "pageCount", "page_count", "lastPage", "last_page"} {
 		if pages := object.Text(name); pages != "" && pages != "0" && pages != "1" {
 			return true
 		}
 	}
-	count := 0
-	for range elements(list) {
-		count++
-	}
-	for _, name := range [...]string{"total", "totalCount", "total_count", "count"} {
-		if total := object.Text(name); total != "" && secondsToDuration(digitsOnly(total)) > time.Duration(count)*time.Second {
+	for _, name := range [...]string{"total", "totalCount", "total_count", "totalResults", "total_results", "totalItems", "total_items", "count"} {
+		if total := object.Text(name); total != "" && secondsToDuration(digitsOnly(total)) > time.Duration(rows)*time.Second {
 			return true
 		}
 	}

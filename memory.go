@@ -12,14 +12,14 @@ import (
 const DefaultMemoryRecords = 10_000
 
 // MemoryJournal is a [Journal] in this process's memory. It is bounded: beyond its limit the record that was resolved longest
-// ago is forgotten; an unresolved record never is, so a journal full of those answers [ErrJournalFull]. The bodies of
+// ago, or that was never sent, is forgotten; any other unresolved record never is, so a journal full of those answers [ErrJournalFull]. The bodies of
 // resolved operations are dropped at once and only their fingerprint is kept. Nothing survives the process.
 type MemoryJournal struct {
 	limit int
 
 	mu             sync.Mutex
 	records        map[RecordID]*memoryRecord
-	oldest, newest *memoryRecord // resolved records, in the order of their end
+	oldest, newest *memoryRecord // what may be forgotten, in the order of its end
 	byName         map[sharedIdentity]int
 }
 
@@ -34,7 +34,8 @@ type memoryRecord struct {
 
 	owner      string
 	leaseUntil time.Time
-	isLinked   bool
+	isCounted  bool // in byName
+	isLinked   bool // in the order of forgetting
 	older      *memoryRecord
 	newer      *memoryRecord
 }
@@ -67,7 +68,7 @@ func (j *MemoryJournal) Begin(ctx context.Context, intent Intent) (Record, error
 	}
 	if before.Admission.Claims() {
 		j.claim(record, &intent, before.Admission, now)
-		before.Claim = Claim{RecordID: intent.RecordID, Owner: intent.Owner}
+		before.Claim = Claim{RecordID: intent.RecordID, Owner: intent.Owner, Fingerprint: record.Fingerprint}
 	}
 	return before, nil
 }
@@ -86,10 +87,11 @@ func (j *MemoryJournal) beginNew(intent *Intent, now time.Time) (Record, error) 
 		RecordID: intent.RecordID, Environment: intent.Environment, Identity: intent.Identity, State: StateQueued,
 	}}
 	j.records[intent.RecordID] = record
+	record.isCounted = true
 	j.byName[record.shared()]++
 	j.claim(record, intent, AdmitSend, now)
 	before := Record{RecordID: intent.RecordID, State: StateQueued, Admission: AdmitSend}
-	before.Claim = Claim{RecordID: intent.RecordID, Owner: intent.Owner}
+	before.Claim = Claim{RecordID: intent.RecordID, Owner: intent.Owner, Fingerprint: record.Fingerprint}
 	return before, nil
 }
 
@@ -98,7 +100,10 @@ func (j *MemoryJournal) beginNew(intent *Intent, now time.Time) (Record, error) 
 func (j *MemoryJournal) claim(record *memoryRecord, intent *Intent, admission Admission, now time.Time) {
 	if record.isLinked {
 		j.unlink(record)
-		j.byName[record.shared()]++
+		if !record.isCounted {
+			record.isCounted = true
+			j.byName[record.shared()]++
+		}
 	}
 	record.owner, record.leaseUntil = intent.Owner, now.Add(intent.Lease)
 	if intent.Reconciling {
@@ -138,7 +143,7 @@ func (j *MemoryJournal) Finish(_ context.Context, claim Claim, result Result) er
 	defer j.mu.Unlock()
 	record, err := j.claimed(claim)
 	switch {
-	case errors.Is(err, ErrClaimLost) && result.State == StateDone:
+	case errors.Is(err, ErrClaimLost) && result.State == StateDone && claim.Fingerprint == record.Fingerprint:
 		if record.State == StateDone {
 			return nil
 		}
@@ -156,12 +161,15 @@ func (j *MemoryJournal) settle(record *memoryRecord, result Result) {
 	if result.Effect == NotSent {
 		record.FirstSent = time.Time{}
 	}
-	if record.State != StateDone && record.State != StateRefused {
+	isUnsent := record.State == StateOpen && result.Effect == NotSent
+	if !record.Resolved() && !isUnsent {
 		return
 	}
 	record.Body = nil
-	if !record.isLinked {
+	if !isUnsent {
 		j.forgetName(record)
+	}
+	if !record.isLinked {
 		j.link(record)
 	}
 }
@@ -177,7 +185,9 @@ func (j *MemoryJournal) Load(ctx context.Context, id RecordID) (Record, error) {
 	if !found {
 		return Record{}, ErrNoRecord
 	}
-	return record.snapshot(time.Now()), nil
+	snapshot := record.snapshot(time.Now())
+	snapshot.Body, snapshot.Result.Document = slices.Clone(snapshot.Body), slices.Clone(snapshot.Result.Document)
+	return snapshot, nil
 }
 
 // Resolve implements [Journal].
@@ -220,6 +230,7 @@ func (j *MemoryJournal) forgetOldest() bool {
 		return false
 	}
 	j.unlink(record)
+	j.forgetName(record)
 	delete(j.records, record.RecordID)
 	return true
 }
@@ -249,6 +260,10 @@ func (j *MemoryJournal) unlink(record *memoryRecord) {
 }
 
 func (j *MemoryJournal) forgetName(record *memoryRecord) {
+	if !record.isCounted {
+		return
+	}
+	record.isCounted = false
 	name := record.shared()
 	j.byName[name]--
 	if j.byName[name] <= 0 {
@@ -259,7 +274,7 @@ func (j *MemoryJournal) forgetName(record *memoryRecord) {
 // isUnresolvedElsewhere scans only when some record of that name is unresolved, which outside of an accident is only our own.
 func (j *MemoryJournal) isUnresolvedElsewhere(own *memoryRecord, intent *Intent) bool {
 	count := j.byName[sharedIdentity{intent.Environment, intent.Identity}]
-	if own != nil && !own.isLinked {
+	if own != nil && own.isCounted {
 		count--
 	}
 	if count <= 0 || intent.Identity == "" {

@@ -3,7 +3,9 @@ package unavez
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -20,6 +22,16 @@ func ParseObject(data []byte) (Object, bool) {
 		return Object{}, false
 	}
 	return Object{data: string(data)}, true
+}
+
+// hasFolded reports a member whose name differs at most in the case of its letters.
+func (o Object) hasFolded(name string) bool {
+	for member := range o.members {
+		if strings.EqualFold(unquote(member), name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Get returns the JSON of the member, "" if it is absent or appears more than once.
@@ -120,7 +132,55 @@ func unquote(value string) string {
 }
 
 // isNamed compares a quoted member name with name.
-func isNamed(quoted, name string) bool { return unquote(quoted) == name }
+//
+// An escaped name is compared while it is decoded: an answer may hold a million of them.
+func isNamed(quoted, name string) bool {
+	inner := quoted[1 : len(quoted)-1]
+	if len(inner) < len(name) || len(inner) > 6*len(name) {
+		return false
+	}
+	if strings.IndexByte(inner, '\\') < 0 {
+		return inner == name
+	}
+	for i := 0; i < len(inner); name = name[1:] {
+		if name == "" {
+			return false
+		}
+		c, size := unescape(inner[i:])
+		if size == 0 || c != name[0] {
+			return false
+		}
+		i += size
+	}
+	return name == ""
+}
+
+// unescape returns the first character of a JSON string's inside and how many bytes it takes, or 0 if it is not ASCII: no name
+// that is asked for has another.
+func unescape(text string) (c byte, size int) {
+	if text[0] != '\\' {
+		return text[0], 1
+	}
+	switch text[1] {
+	case 'u':
+		code, err := strconv.ParseUint(text[2:6], 16, 16)
+		if err != nil || code > unicode.MaxASCII {
+			return 0, 0
+		}
+		return byte(code), 6
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	}
+	return text[1], 2
+}
 
 // isObject reports one well-formed JSON object.
 func isObject(data []byte) bool {

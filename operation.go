@@ -43,7 +43,11 @@ type operation struct {
 	uncertain, isLost bool
 	// isCalledDone says that an answer called it done without showing the document.
 	isCalledDone bool
-	isReconcile  bool
+	// hasReached says that the provider has answered some attempt: what follows is no longer "not sent".
+	hasReached  bool
+	isReconcile bool
+	// earlierWrites are those of earlier calls with this key.
+	earlierWrites int
 	// last is what the last answer said; attempts without one do not take it away.
 	last evidence
 	// windowEnds is when the provider forgets the key; the zero time if it never does.
@@ -53,8 +57,6 @@ type operation struct {
 	rules    OperationRules
 	attempts []Attempt
 	first    [1]Attempt // most operations need no second one
-	// mayHaveLeft is true until the journal has said that nothing of this operation is unresolved.
-	mayHaveLeft bool
 }
 
 // operationContext carries the operation to the shared retry client: the caller's context, with two values more.
@@ -174,6 +176,10 @@ func (o *operation) settle(d decision) decision {
 		d = o.followAmbiguity(d)
 	case d.disposition == Refused && o.uncertain && (!d.isVerdict || o.isCalledDone):
 		d = o.keepUncertain(d)
+	}
+	o.hasReached = o.hasReached || d.effect == NotExecuted
+	if o.hasReached && d.effect == NotSent {
+		d.effect = NotExecuted
 	}
 	o.isCalledDone = o.isCalledDone || d.effect == Executed
 	o.uncertain = o.uncertain || o.isCalledDone || d.effect == Unknown
@@ -297,9 +303,9 @@ func (o *operation) isPastDeadline(wait time.Duration) bool {
 	return ok && time.Until(deadline) <= wait
 }
 
-// isPastWindow reports that a send after the wait could reach the provider when it has forgotten the key.
+// isPastWindow reports that a send after the wait could reach the provider when it has forgotten a key that it may have used.
 func (o *operation) isPastWindow(wait time.Duration) bool {
-	return !o.windowEnds.IsZero() && time.Until(o.windowEnds) <= wait+o.config.timeout
+	return o.uncertain && !o.windowEnds.IsZero() && time.Until(o.windowEnds) <= addDurations(wait, o.config.timeout)
 }
 
 // lengthen adds the jitter, which never shortens a wait and never passes the longest one.
@@ -307,8 +313,23 @@ func (o *operation) lengthen(wait time.Duration) time.Duration {
 	if o.config.jitter == 0 {
 		return wait
 	}
-	extra := time.Duration(rand.Float64() * o.config.jitter * float64(wait)) //nolint:gosec // a wait is no secret
-	return min(wait+extra, o.config.maxWait)
+	extra := rand.Float64() * o.config.jitter * float64(wait) //nolint:gosec // a wait is no secret
+	if extra >= float64(o.config.maxWait-wait) {
+		return o.config.maxWait
+	}
+	return wait + time.Duration(extra)
+}
+
+// addDurations saturates instead of wrapping round.
+func addDurations(durations ...time.Duration) time.Duration {
+	var sum time.Duration
+	for _, d := range durations {
+		if d > maxDuration-sum {
+			return maxDuration
+		}
+		sum += d
+	}
+	return sum
 }
 
 // sleep waits as planned, with the claim renewed. The error says that the wait did not end.
@@ -334,10 +355,17 @@ func (o *operation) extendClaim(ctx context.Context) error {
 	if o.claim.Owner == "" {
 		return nil
 	}
-	return o.client.config.journal.Extend(context.WithoutCancel(ctx), o.claim, o.writes, o.lease()+o.wait)
+	bounded, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	return o.client.config.journal.Extend(bounded, o.claim, o.earlierWrites+o.writes, min(addDurations(o.lease(), o.wait), longestLease))
 }
 
-func (o *operation) lease() time.Duration { return o.config.timeout + o.config.maxWait + leaseMargin }
+// longestLease keeps the end of a lease representable, whatever waits and timeouts were asked for.
+const longestLease = 365 * 24 * time.Hour
+
+func (o *operation) lease() time.Duration {
+	return min(addDurations(o.config.timeout, o.config.maxWait, leaseMargin), longestLease)
+}
 
 // interrupted ends the call because its caller is gone or its claim is, and keeps what the last answer said.
 func (o *operation) interrupted(ctx context.Context, d decision, err error) decision {
@@ -380,7 +408,6 @@ func (o *operation) note(ctx context.Context, kind AttemptKind, x *exchange, d *
 	}
 	attempt.Number = len(o.attempts) + 1
 	o.attempts = append(o.attempts, attempt)
-	o.mayHaveLeft = o.mayHaveLeft || (kind == AttemptWrite && d.effect != NotSent)
 	o.mu.Unlock()
 	if o.client.isObserved() {
 		o.client.observe(ctx, &Event{Kind: EventAttempt, Op: string(o.intent.Operation), Key: o.intent.Key, Attempt: &attempt})

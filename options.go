@@ -231,7 +231,8 @@ func WithMaxAttempts(attempts int) Option {
 
 // WithMaxWait is the longest single wait that a call sleeps. A longer one, asked by Retry-After or by the ladder
 // of 1, 2, 4, 8 s, ends the call at once with [RetryLater] and the time. The default is 30 s; zero means that the
-// call never sleeps.
+// call never sleeps. A call that joins one with the same key that is already under way waits as that one does, at most until its own
+// context ends.
 func WithMaxWait(wait time.Duration) Option {
 	return attemptOption(func(config *attemptConfig) error {
 		if wait < 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -43,7 +42,14 @@ func (c *Client) Send(ctx context.Context, intent Intent, options ...CallOption)
 	if intent.RecordID != c.RecordID(intent.Key) {
 		return nil, c.refusal(intent.Operation, intent.Key, "the intent belongs to another provider, account or environment", nil)
 	}
-	if len(intent.Body) == 0 || intent.Fingerprint != Fingerprint(intent.Operation, intent.Method, intent.Path, intent.Body) {
+	if err := c.profile.Key.Check(intent.Key); err != nil {
+		return nil, c.refusal(intent.Operation, intent.Key, "idempotency key "+err.Error(), ErrKeyInvalid)
+	}
+	request := Request{Method: intent.Method, Path: intent.Path, Body: intent.Body, Proof: intent.Proof}
+	if err := checkRequest(&request); err != nil {
+		return nil, c.refuseParams(intent.Operation, intent.Key, err)
+	}
+	if intent.Fingerprint != Fingerprint(intent.Operation, intent.Method, intent.Path, intent.Body) {
 		return nil, c.refusal(intent.Operation, intent.Key, "the bytes of the intent are not those that were prepared", nil)
 	}
 	intent.Owner, intent.Reconciling = c.owner, false
@@ -65,14 +71,22 @@ func (c *Client) Do(ctx context.Context, params *RawParams, options ...CallOptio
 	return asOutcome(doc), err.orNil()
 }
 
+var errNilContext = errors.New("unavez: ctx is nil")
+
 // Record returns what the journal knows of the key: its state, its history, how often it was sent. [ErrNoRecord] if nothing.
 func (c *Client) Record(ctx context.Context, key string) (Record, error) {
+	if ctx == nil {
+		return Record{}, errNilContext
+	}
 	return c.config.journal.Load(ctx, c.RecordID(key))
 }
 
 // Resolve records what a person decided about a key in review, and why. It sends nothing: a call with the same key may go on
 // afterwards as [Resolution] says. [ErrNoRecord] and [ErrNotInReview] as in [Journal].
 func (c *Client) Resolve(ctx context.Context, key string, resolution Resolution) error {
+	if ctx == nil {
+		return errNilContext
+	}
 	return c.config.journal.Resolve(ctx, c.RecordID(key), resolution)
 }
 
@@ -158,7 +172,7 @@ func (c *Client) rulesByName(name OperationName) OperationRules {
 	return c.profile.Operations[RawOperation]
 }
 
-// resolveKey returns the key as sent, and the identity: the key at full length, by which the same record is found at another provider.
+// resolveKey returns the key as sent, and the identity by which the same record is found at another provider.
 func (c *Client) resolveKey(operation OperationName, config *callConfig) (key, identity string, err *Error) {
 	switch {
 	case config.hasKey && config.hasDomain:
@@ -167,7 +181,7 @@ func (c *Client) resolveKey(operation OperationName, config *callConfig) (key, i
 		if err := c.profile.Key.Check(config.key); err != nil {
 			return "", "", c.refusal(operation, config.key, "idempotency key "+err.Error(), ErrKeyInvalid)
 		}
-		return config.key, config.key, nil
+		return config.key, keyIdentity(config.key), nil
 	case !config.hasDomain:
 		return "", "", c.refusal(operation, "", "expected WithIdempotencyKey or WithDomainID", ErrNoIdempotencyKey)
 	case c.config.namespace == "" || c.config.environment == "":
@@ -180,11 +194,7 @@ func (c *Client) resolveKey(operation OperationName, config *callConfig) (key, i
 	if checkErr := c.profile.Key.Check(key); checkErr != nil {
 		return "", "", c.refusal(operation, key, "derived idempotency key "+checkErr.Error(), ErrKeyInvalid)
 	}
-	identity = key
-	if strings.IndexByte(key, '~') >= 0 {
-		identity, _ = c.deriveKey(config.kind, config.id, math.MaxInt)
-	}
-	return key, identity, nil
+	return key, keyIdentity(key), nil
 }
 
 // checkRequest guards what every provider's encoding must hold.
@@ -194,6 +204,8 @@ func checkRequest(request *Request) error {
 		return errors.New("the provider encoded a write without a method that writes")
 	case !strings.HasPrefix(request.Path, "/"):
 		return errors.New("the provider encoded a path without a leading slash")
+	case request.Proof == "":
+		return errors.New("the provider encoded a write without saying what proves its success")
 	case !utf8.Valid(request.Body):
 		return errors.New("the body is not valid UTF-8")
 	}
@@ -233,9 +245,8 @@ func (o *operation) adopt(record *Record) {
 	o.isReconcile = o.intent.Reconciling
 	o.uncertain = record.MayBeExecuted() && record.Fingerprint == o.fingerprint(record)
 	o.isLost = o.uncertain
-	o.mu.Lock()
-	o.mayHaveLeft = o.uncertain
-	o.mu.Unlock()
+	o.hasReached = record.Result.Effect == NotExecuted
+	o.earlierWrites = record.Writes
 	if o.rules.Retention == Forever || o.rules.Retention == 0 {
 		return
 	}
@@ -296,8 +307,11 @@ func (o *operation) finish(ctx context.Context, record *Record, d decision) (*do
 	err := o.newError(d)
 	result := o.newResult(record, d, err)
 	finishErr := o.record(ctx, result)
-	if finishErr == nil || errors.Is(finishErr, ErrClaimLost) && d.document == nil {
+	switch {
+	case finishErr == nil:
 		return d.document, err
+	case errors.Is(finishErr, ErrClaimLost) && d.document == nil:
+		return o.takenOver(ctx)
 	}
 	if err == nil {
 		err = o.newError(decision{effect: Executed, disposition: RetryLater, next: NextReconcile})
@@ -308,6 +322,21 @@ func (o *operation) finish(ctx context.Context, record *Record, d decision) (*do
 		err.Err = finishErr
 	}
 	return d.document, err
+}
+
+// takenOver is for a call whose claim ran out while it was at work, so that another process went on: its answer counts, and
+// what this call saw says nothing about what the other one has sent.
+func (o *operation) takenOver(ctx context.Context) (*document, *Error) {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
+	defer cancel()
+	record, err := o.client.config.journal.Load(bounded, o.intent.RecordID)
+	if err == nil && record.State == StateDone && record.Fingerprint == o.intent.Fingerprint {
+		return o.client.recordedDocument(&record)
+	}
+	return nil, o.newError(decision{
+		effect: Unknown, disposition: RetryLater, next: NextReconcile, marks: []error{ErrOutcomeUnknown},
+		detail: "the claim ran out, and another process has taken the operation over",
+	})
 }
 
 // recordTimeout bounds how long the outcome waits for the journal; the caller's own context may have ended long ago.

@@ -35,13 +35,9 @@ func (c *Client) reconcile(ctx context.Context, name OperationName, key string, 
 		return nil, c.unsupported(name)
 	}
 	o.intent = Intent{
-		RecordID: c.RecordID(key), Environment: c.config.environment, Identity: key, Operation: name, Reconciling: true, Owner: c.owner,
+		RecordID: c.RecordID(key), Environment: c.config.environment, Identity: keyIdentity(key), Operation: name, Reconciling: true, Owner: c.owner,
 	}
-	doc, err := c.perform(ctx, o)
-	if doc != nil && name != "" && doc.operation.kind() != name.kind() {
-		return nil, c.reusedError(&o.intent, Refused) // it joined a call of another kind
-	}
-	return doc, err
+	return c.perform(ctx, o)
 }
 
 func (c *Client) supportsKind(name OperationName) bool {
@@ -64,25 +60,26 @@ func (c *Client) await(ctx context.Context, name OperationName, key string, opti
 	}
 	waiter.intent.Key, waiter.config.maxAttempts = key, math.MaxInt32
 	waiter.flight = &flight{}
-	waiter.flight.board(ctx)
+	waiter.flight.board(ctx, waiter)
 	for {
 		doc, err := c.reconcile(ctx, name, key, options)
-		if err == nil {
-			return doc, nil
-		}
-		err.Attempts = waiter.countIn(err.Attempts)
-		if err.Disposition != RetryLater || ctx.Err() != nil {
+		if doc != nil || err == nil {
 			return doc, err
+		}
+		hasAsked := len(err.Attempts) > 0 || err.isHeld
+		err.Attempts = waiter.countIn(err.Attempts)
+		if err.Disposition != RetryLater || !hasAsked || ctx.Err() != nil {
+			return nil, err
 		}
 		wait := max(waiter.nextStep(), err.RetryAfter)
 		if wait > waiter.config.maxWait || waiter.isPastDeadline(wait) {
 			err.setRetry(wait)
-			return doc, err
+			return nil, err
 		}
 		waiter.wait = waiter.lengthen(wait)
 		if waiter.sleep(ctx) != nil {
 			err.Err = context.Cause(ctx)
-			return doc, err
+			return nil, err
 		}
 	}
 }
@@ -107,9 +104,7 @@ func (o *operation) reconcile(ctx context.Context, record *Record) decision {
 	case err == nil:
 		return o.concludeFor(record, o.lookUp(ctx, &request))
 	case !errors.Is(err, errors.ErrUnsupported):
-		return decision{
-			effect: record.Result.Effect, disposition: Refused, next: NextFixSameKey, detail: fieldProblem(err), keepsRecord: true,
-		}
+		return o.unlearned(decision{}, fieldProblem(err)) // a wrong question says nothing about the write
 	case record.State == StateReview:
 		return o.client.recordedDecision(record)
 	case o.config.lookupOnly:
@@ -135,7 +130,7 @@ func (o *operation) concludeFor(record *Record, found finding) decision {
 	switch record.Result.Reason {
 	case ReasonFailed, ReasonUnknownStatus, ReasonKeyMismatch, ReasonDuplicate, ReasonContradiction, ReasonStampedBefore:
 		d.disposition, d.reason, d.next = NeedsManualReview, ReasonContradiction, NextReview
-		d.detail = "the provider's list is empty, and an earlier answer showed something under this key"
+		d.detail = "the provider's list is empty, and an earlier answer about this key still waits for a person"
 	default:
 	}
 	return d
@@ -350,9 +345,9 @@ func (o *operation) orInterrupted(ctx context.Context, d decision) decision {
 
 // reconcileUnrecorded asks for a key that this journal does not know, which only a lookup can answer.
 func (o *operation) reconcileUnrecorded(ctx context.Context) (*document, *Error) {
-	if o.intent.Operation == "" {
+	if o.intent.Operation == "" { // of which kind it was is not known either, so an empty list proves nothing
 		o.intent.Operation = InvoiceCreate
-		o.setRules(o.client.rulesByName(InvoiceCreate))
+		o.setRules(OperationRules{Ambiguity: AmbiguityLookUp, FailedNext: NextReview})
 	}
 	request, err := o.encodeLookup()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -390,7 +385,7 @@ func (c *Client) find(ctx context.Context, reference InvoiceRef, options []CallO
 	}
 	request.Rows.Words, request.Rows.Proof = nil, ProofObject // a read answers whatever the status
 	o.flight = &flight{}
-	o.flight.board(ctx)
+	o.flight.board(ctx, o)
 	return o.findUntilRead(ctx, &request)
 }
 

@@ -146,10 +146,9 @@ func TestRowsIpsofacturaReconcileByIdentity(t *testing.T) {
 		}
 	}
 	rows = append(rows, row{
-		fact: "the reference of another document adopts nothing", before: losing(c), act: reconciling, looks: []float64{0},
-		answers: then(answer(200, `[{"serie":"B","folio":"78","rfc_emisor":"EKU9003173C9","folio_fiscal":"`+testUUID+`"}]`)),
+		fact: "the reference of another document asks nothing and adopts nothing", before: losing(c), act: reconciling,
 		options: []unavez.CallOption{unavez.WithReference(unavez.InvoiceRef{Issuer: "EKU9003173C9", Series: "B", Folio: "78"})},
-		want:    odd(unavez.ReasonKeyMismatch),
+		want:    unknownOutcome(unavez.NextReconcile, 1),
 	})
 	runRows(t, atIpsofactura, rows)
 }

@@ -32,6 +32,8 @@ type Rule struct {
 	Code string
 	// Word is a status word in the body of a 2xx answer, compared exactly. Empty matches every word.
 	Word string
+	// BeatsProof says that the word stands against what would otherwise prove success, except a fiscal UUID.
+	BeatsProof bool
 	// HasFieldErrors limits the rule to an answer that names wrong fields.
 	HasFieldErrors bool
 

@@ -107,10 +107,16 @@ func checkExtra(path, name string, value any) error {
 	if !utf8.ValidString(name) {
 		return &FieldError{Field: path, Problem: "has a name that is not valid UTF-8"}
 	}
-	return checkExtraValue(path+"["+strconv.QuoteToASCII(name)+"]", value)
+	return checkExtraValue(path+"["+strconv.QuoteToASCII(name)+"]", value, 0)
 }
 
-func checkExtraValue(path string, value any) error {
+// extraDepth is how deep a value of Extra may be nested: deeper is a cycle, or nothing that a provider takes.
+const extraDepth = 32
+
+func checkExtraValue(path string, value any, depth int) error {
+	if depth > extraDepth {
+		return &FieldError{Field: path, Problem: "is nested deeper than " + strconv.Itoa(extraDepth) + " levels"}
+	}
 	switch v := value.(type) {
 	case nil, bool:
 		return nil
@@ -124,17 +130,20 @@ func checkExtraValue(path string, value any) error {
 		}
 		return nil
 	}
-	return checkExtraKind(path, reflect.ValueOf(value))
+	return checkExtraKind(path, reflect.ValueOf(value), depth)
 }
 
 func checkExtraDecimal(path string, d Decimal) error {
+	if d == "" { // encoding/json would make it 0
+		return &FieldError{Field: path, Problem: "is an empty number"}
+	}
 	if wrong := checkDecimal(d); wrong != nil {
 		return wrong.under(path)
 	}
 	return nil
 }
 
-func checkExtraKind(path string, value reflect.Value) error {
+func checkExtraKind(path string, value reflect.Value, depth int) error {
 	switch kind := value.Kind(); kind {
 	case reflect.String:
 		if !utf8.ValidString(value.String()) {
@@ -146,13 +155,13 @@ func checkExtraKind(path string, value reflect.Value) error {
 		return nil
 	case reflect.Slice, reflect.Array:
 		for i := range value.Len() {
-			if err := checkExtraValue(path+"["+strconv.Itoa(i)+"]", value.Index(i).Interface()); err != nil {
+			if err := checkExtraValue(path+"["+strconv.Itoa(i)+"]", value.Index(i).Interface(), depth+1); err != nil {
 				return err
 			}
 		}
 		return nil
 	case reflect.Map:
-		return checkExtraMap(path, value)
+		return checkExtraMap(path, value, depth)
 	case reflect.Float32, reflect.Float64:
 		return &FieldError{Field: path, Problem: "is a floating-point number, expected Decimal, json.Number or an integer"}
 	default:
@@ -160,12 +169,16 @@ func checkExtraKind(path string, value reflect.Value) error {
 	}
 }
 
-func checkExtraMap(path string, value reflect.Value) error {
+// checkExtraMap does not name the keys: below the first level they may be data.
+func checkExtraMap(path string, value reflect.Value, depth int) error {
 	if value.Type().Key().Kind() != reflect.String {
 		return &FieldError{Field: path, Problem: "is a map whose keys are not texts"}
 	}
 	for _, key := range value.MapKeys() {
-		if err := checkExtra(path, key.String(), value.MapIndex(key).Interface()); err != nil {
+		if !utf8.ValidString(key.String()) {
+			return &FieldError{Field: path, Problem: "has a name that is not valid UTF-8"}
+		}
+		if err := checkExtraValue(path+"[…]", value.MapIndex(key).Interface(), depth+1); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,7 @@ func rules() []unavez.Rule {
 			Says: "still in flight: wait and ask again, and do not repeat the request.",
 		},
 		{
-			Status: 2, Word: "failed", Effect: unavez.Unknown, Then: unavez.StepLookUp,
+			Status: 2, Word: "failed", BeatsProof: true, Effect: unavez.Unknown, Then: unavez.StepLookUp,
 			Disposition: unavez.RetryLater, Next: unavez.NextReconcile,
 			Says: "nothing was issued and the stamp was refunded; the record is asked before that is believed.",
 		},

@@ -16,6 +16,9 @@ import (
 // way. No shape of the list and no status word is documented: the usual shapes are read, a row is ours only if it repeats
 // all that was asked, and its fiscal UUID is the proof.
 func (p Provider) EncodeLookup(query unavez.Query) (unavez.Request, error) {
+	if err := checkReference(query); err != nil {
+		return unavez.Request{}, err
+	}
 	rows := unavez.Rows{Single: true, Proof: unavez.ProofUUID, Echo: recorded(query)}
 	switch query.Operation {
 	case unavez.InvoiceCreate, unavez.InvoiceStampXML, unavez.PaymentCreate:
@@ -25,6 +28,21 @@ func (p Provider) EncodeLookup(query unavez.Query) (unavez.Request, error) {
 		return unavez.Request{}, fmt.Errorf("ipsofactura documents no lookup for %s: %w", query.Operation, errors.ErrUnsupported)
 	}
 	return lookUp(query.Reference, rows)
+}
+
+// checkReference refuses an identity that is not the recorded one: what it finds, or does not find, would prove nothing.
+func checkReference(query unavez.Query) error {
+	request, _ := unavez.ParseObject(query.Body)
+	for _, part := range [...]struct{ field, member, given string }{
+		{"Series", "serie", query.Reference.Series},
+		{"Folio", "folio", query.Reference.Folio},
+		{"Issuer", "rfc_emisor", query.Reference.Issuer},
+	} {
+		if recorded := request.Text(part.member); recorded != "" && part.given != "" && recorded != part.given {
+			return unavez.Unsupported("InvoiceRef."+part.field, "differs from that of the recorded request")
+		}
+	}
+	return nil
 }
 
 func lookUp(reference unavez.InvoiceRef, rows unavez.Rows) (unavez.Request, error) {

@@ -69,12 +69,12 @@ func rules() []unavez.Rule {
 		},
 		// The states of a payout that are no success. Every other word is the payout's own affair.
 		{
-			Status: 2, Word: "failed", Effect: unavez.NotExecuted, Then: unavez.StepStop,
+			Status: 2, Word: "failed", BeatsProof: true, Effect: unavez.NotExecuted, Then: unavez.StepStop,
 			Disposition: unavez.Refused, Next: unavez.NextFixNewKey, AboutPayload: true,
 			Says: "the payout failed: it can be tried with another quote under a new key.",
 		},
 		{
-			Status: 2, Word: "unknown", Effect: unavez.Unknown, Then: unavez.StepStop,
+			Status: 2, Word: "unknown", BeatsProof: true, Effect: unavez.Unknown, Then: unavez.StepStop,
 			Disposition: unavez.NeedsManualReview, Next: unavez.NextReview, Reason: unavez.ReasonOutcomeUnknown,
 			Marks: unavez.ErrOutcomeUnknown,
 			Says:  "nobody knows whether the money left: this payout is never sent again, under no key and no quote.",
