@@ -36,7 +36,8 @@ type Body struct {
 	KeyMember string
 	// Key is the idempotency key.
 	Key string
-	// KeyIsAdded says that the key travels in the body: it is added to Raw, and to Extra without typed members, if it is not there.
+	// KeyIsAdded says that the key travels in the body: it is added to Raw and to Extra if it is not there. A Typed has it as a
+	// member of its own.
 	KeyIsAdded bool
 }
 
@@ -48,6 +49,9 @@ func (b *Body) Encode() ([]byte, error) {
 	body, err := b.encodeTyped()
 	if err != nil {
 		return nil, err
+	}
+	if len(b.Extra) == 0 && b.Typed != nil {
+		return body, nil // the provider's own type has the key where it belongs
 	}
 	if len(b.Extra) > 0 {
 		if body, err = b.mergeExtra(body); err != nil {

@@ -34,7 +34,10 @@ type Client struct {
 
 	*binding
 
-	rules   []Rule // the provider's, then the common ones
+	rules []Rule // the provider's, then the common ones
+	// operations always holds RawOperation, for which a provider without it has no rule: nothing is sent again.
+	operations map[OperationName]*OperationRules
+
 	config  clientConfig
 	http    *http.Client
 	retry   *retryablehttp.Client
@@ -90,6 +93,10 @@ func newClient(provider Provider, profile Profile, config clientConfig) *Client 
 	profile.BaseURL = strings.TrimRight(profile.BaseURL, "/")
 	c := &Client{binding: &binding{provider, profile}, config: config, owner: rand.Text()}
 	c.rules = append(append([]Rule(nil), profile.Rules...), commonRules()...)
+	c.operations = map[OperationName]*OperationRules{RawOperation: {}}
+	for name, rules := range profile.Operations {
+		c.operations[name] = &rules
+	}
 	c.http = newHTTPClient(config.httpClient)
 	c.retry = &retryablehttp.Client{
 		HTTPClient: c.http, RetryMax: math.MaxInt32, CheckRetry: checkRetry, PrepareRetry: prepareRetry,
@@ -232,7 +239,7 @@ func (c *Client) newOperation(ctx context.Context, name OperationName, options [
 	if ctx == nil {
 		return nil, c.refusal(name, "", "ctx is nil", nil)
 	}
-	o := &operation{client: c}
+	o := &operation{client: c, rules: c.operations[RawOperation]}
 	o.config.attemptConfig = c.config.attempts
 	o.intent.Operation = name
 	for i, option := range options {

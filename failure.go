@@ -17,8 +17,8 @@ func (o *operation) newError(d decision) *Error {
 	}
 	err := o.client.newError(&o.intent, d.disposition, d.effect, d.next)
 	answer := d.evidence
-	if answer.status == 0 {
-		answer = o.last
+	if answer.status == 0 && o.last != nil {
+		answer = *o.last
 	}
 	err.HTTPStatus, err.Code, err.Message = answer.status, answer.code, answer.message
 	err.RequestID, err.FieldErrors, err.Status = answer.requestID, answer.fieldErrors, answer.word

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -41,7 +42,7 @@ type question struct {
 	fingerprint [sha256.Size]byte
 	reconciling bool
 	operation   OperationName
-	reference   InvoiceRef
+	reference   string
 	lookupOnly  bool
 }
 
@@ -64,7 +65,10 @@ const (
 func (o *operation) question() question {
 	q := question{fingerprint: o.intent.Fingerprint, reconciling: o.intent.Reconciling}
 	if q.reconciling {
-		q.operation, q.reference, q.lookupOnly = o.intent.Operation, o.config.reference, o.config.lookupOnly
+		q.operation, q.lookupOnly = o.intent.Operation, o.config.lookupOnly
+		if r := o.config.reference; r != nil {
+			q.reference = strings.Join([]string{r.ID, r.UUID, r.Issuer, r.Series, r.Folio}, "\x00")
+		}
 	}
 	return q
 }
@@ -160,7 +164,7 @@ func (f *flight) answer() (*document, *Error) {
 }
 
 // snapshot tells a caller that leaves while others stay what is known so far.
-func (f *flight) snapshot() ([]Attempt, OperationRules) {
+func (f *flight) snapshot() ([]Attempt, *OperationRules) {
 	o := f.operation
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -318,19 +318,23 @@ func admitReview(record *Record, intent *Intent) Admission {
 // MayBeExecuted reports whether some write of these bytes may have been executed: one was sent, and nothing that is known says
 // that it was not. As long as it does, FirstSent must be kept, whoever claims the record: the provider's memory of the
 // key began then.
-func (r *Record) MayBeExecuted() bool {
-	switch r.State {
+func (r *Record) MayBeExecuted() bool { return mayBeExecuted(r.State, r.Result.Effect) }
+
+func mayBeExecuted(state State, effect Effect) bool {
+	switch state {
 	case StateQueued, StateRefused:
 		return false
 	case StateDone:
 		return true
 	case StateOpen, StateReview:
 	}
-	return r.Result.Effect != NotSent && r.Result.Effect != NotExecuted
+	return effect != NotSent && effect != NotExecuted
 }
 
 // Resolved reports whether nothing more can come of the record on its own: it is done, or nothing happened.
-func (r *Record) Resolved() bool { return r.State == StateDone || r.State == StateRefused }
+func (r *Record) Resolved() bool { return isResolved(r.State) }
+
+func isResolved(state State) bool { return state == StateDone || state == StateRefused }
 
 // Apply returns the result that a person's decision leaves behind.
 func (r *Resolution) Apply(result Result) (Result, error) {

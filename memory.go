@@ -2,6 +2,7 @@ package unavez
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"slices"
 	"sync"
@@ -29,8 +30,21 @@ type sharedIdentity struct {
 	identity    string
 }
 
+// memoryRecord is a [Record] without what Begin fills in.
 type memoryRecord struct {
-	Record
+	RecordID
+	Environment  Environment
+	Identity     string
+	Operation    OperationName
+	Method, Path string
+	Body         []byte
+	Proof        Proof
+	Fingerprint  [sha256.Size]byte
+	State        State
+	FirstSent    time.Time
+	Writes       int
+	Result       Result
+	History      []HistoryEntry
 
 	owner      string
 	leaseUntil time.Time
@@ -83,9 +97,9 @@ func (j *MemoryJournal) beginNew(intent *Intent, now time.Time) (Record, error) 
 	if len(j.records) >= j.limit && !j.forgetOldest() {
 		return Record{}, ErrJournalFull
 	}
-	record := &memoryRecord{Record: Record{
+	record := &memoryRecord{
 		RecordID: intent.RecordID, Environment: intent.Environment, Identity: intent.Identity, State: StateQueued,
-	}}
+	}
 	j.records[intent.RecordID] = record
 	record.isCounted = true
 	j.byName[record.shared()]++
@@ -109,7 +123,7 @@ func (j *MemoryJournal) claim(record *memoryRecord, intent *Intent, admission Ad
 	if intent.Reconciling {
 		return
 	}
-	mayBeExecuted := record.MayBeExecuted() && record.Fingerprint == intent.Fingerprint
+	mayBeExecuted := mayBeExecuted(record.State, record.Result.Effect) && record.Fingerprint == intent.Fingerprint
 	record.State = StateOpen
 	if admission == AdmitResume {
 		return
@@ -162,7 +176,7 @@ func (j *MemoryJournal) settle(record *memoryRecord, result Result) {
 		record.FirstSent = time.Time{}
 	}
 	isUnsent := record.State == StateOpen && result.Effect == NotSent
-	if !record.Resolved() && !isUnsent {
+	if !isResolved(record.State) && !isUnsent {
 		return
 	}
 	record.Body = nil
@@ -282,7 +296,7 @@ func (j *MemoryJournal) isUnresolvedElsewhere(own *memoryRecord, intent *Intent)
 	}
 	for id, record := range j.records {
 		if id.Provider != intent.Provider && record.Environment == intent.Environment &&
-			record.Identity == intent.Identity && !record.Resolved() {
+			record.Identity == intent.Identity && !isResolved(record.State) {
 			return true
 		}
 	}
@@ -296,7 +310,10 @@ func (r *memoryRecord) note(now time.Time, by, why string) {
 }
 
 func (r *memoryRecord) snapshot(now time.Time) Record {
-	record := r.Record
+	record := Record{
+		RecordID: r.RecordID, Environment: r.Environment, Identity: r.Identity, Operation: r.Operation, Method: r.Method, Path: r.Path,
+		Body: r.Body, Proof: r.Proof, Fingerprint: r.Fingerprint, State: r.State, FirstSent: r.FirstSent, Writes: r.Writes, Result: r.Result,
+	}
 	if !record.FirstSent.IsZero() {
 		record.Age = now.Sub(record.FirstSent)
 	}

@@ -30,10 +30,12 @@ type operation struct {
 	config callConfig
 	intent Intent
 	flight *flight
-	claim  Claim
 
-	request  *retryablehttp.Request
-	decision decision
+	isClaimed bool
+	// decision is what the last attempt without a document means; document and status are those of the one that ended it well.
+	decision *decision
+	document *document
+	status   int
 	ladder   backoff.BackOff
 	step     time.Duration
 	wait     time.Duration
@@ -49,12 +51,12 @@ type operation struct {
 	// earlierWrites are those of earlier calls with this key.
 	earlierWrites int
 	// last is what the last answer said; attempts without one do not take it away.
-	last evidence
+	last *evidence
 	// windowEnds is when the provider forgets the key; the zero time if it never does.
 	windowEnds time.Time
 
 	mu       sync.Mutex // guards what a caller that leaves early reads
-	rules    OperationRules
+	rules    *OperationRules
 	attempts []Attempt
 	first    [1]Attempt // most operations need no second one
 }
@@ -94,29 +96,34 @@ func operationOf(ctx context.Context) *operation {
 
 // send writes until an answer ends it, the budget does, or something has to be looked up. The decision is the last one.
 func (o *operation) send(ctx context.Context) decision {
-	if err := o.prepareRequest(ctx); err != nil {
+	request, err := o.newRequest(ctx)
+	if err != nil {
 		return decision{effect: NotSent, disposition: Refused, next: NextFixSameKey, detail: "the address of the request is malformed"}
 	}
-	o.decision = decision{}
-	response, err := o.client.retry.Do(o.request)
+	o.decision = nil
+	response, err := o.client.retry.Do(request)
 	if response != nil {
 		_ = response.Body.Close()
 	}
-	if err != nil && o.decision.then == StepResend {
-		o.decision = o.interrupted(ctx, o.decision, err)
+	switch {
+	case o.document != nil:
+		return decision{effect: Executed, then: stepReturn, document: o.document, evidence: evidence{status: o.status}}
+	case o.decision == nil: // it ended before the first attempt
+		return o.interrupted(ctx, decision{effect: NotSent}, err)
+	case err != nil && o.decision.then == StepResend:
+		return o.interrupted(ctx, *o.decision, err)
 	}
-	return o.decision
+	return *o.decision
 }
 
-func (o *operation) prepareRequest(ctx context.Context) error {
+func (o *operation) newRequest(ctx context.Context) (*retryablehttp.Request, error) {
 	request, err := http.NewRequestWithContext(operationContext{ctx, o}, o.intent.Method, o.client.profile.BaseURL+o.intent.Path, http.NoBody)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	request.Header = o.client.newHeader(o.intent.Key, true)
 	o.exchange.body, o.exchange.timeout = o.intent.Body, o.config.timeout
-	o.request = &retryablehttp.Request{Request: request}
-	return nil
+	return &retryablehttp.Request{Request: request}, nil
 }
 
 // checkRetry is the one place where go-retryablehttp learns whether to go on. It looks at the exchange, not at its arguments.
@@ -148,26 +155,30 @@ func (o *operation) decide(ctx context.Context) bool {
 	o.note(ctx, AttemptWrite, &o.exchange, &d)
 	isUnanswered := o.exchange.answer == nil
 	o.exchange.answer, o.exchange.err = nil, nil
+	if d.document != nil {
+		o.document, o.status = d.document, d.status
+		return false
+	}
+	settled, goesOn := o.follow(ctx, d, isUnanswered)
+	o.decision = &settled
+	return goesOn
+}
+
+// follow says what comes after an attempt without a document, and whether it is another one.
+func (o *operation) follow(ctx context.Context, d decision, isUnanswered bool) (decision, bool) {
 	if isUnanswered && ctx.Err() != nil {
-		o.decision = o.interrupted(ctx, d, ctx.Err())
-		return false
+		return o.interrupted(ctx, d, ctx.Err()), false
 	}
-	o.decision = o.settle(d)
-	if o.decision.then != StepResend {
-		return false
+	d = o.settle(d)
+	if d.then != StepResend {
+		return d, false
 	}
-	ended, isOver := o.plan(o.decision)
-	if isOver {
-		o.decision = ended
-	}
-	return !isOver
+	ended, isOver := o.plan(d)
+	return ended, !isOver
 }
 
 // settle applies what earlier attempts have left open, and the operation's rule for ambiguity.
 func (o *operation) settle(d decision) decision {
-	if d.document != nil {
-		return d
-	}
 	if d.then == StepFind {
 		d.then = o.findStep()
 	}
@@ -352,16 +363,20 @@ func (o *operation) sleep(ctx context.Context) error {
 }
 
 func (o *operation) extendClaim(ctx context.Context) error {
-	if o.claim.Owner == "" {
+	if !o.isClaimed {
 		return nil
 	}
 	bounded, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	return o.client.config.journal.Extend(bounded, o.claim, o.earlierWrites+o.writes, min(addDurations(o.lease(), o.wait), longestLease))
+	return o.client.config.journal.Extend(bounded, o.claim(), o.earlierWrites+o.writes, min(addDurations(o.lease(), o.wait), longestLease))
 }
 
 // longestLease keeps the end of a lease representable, whatever waits and timeouts were asked for.
 const longestLease = 365 * 24 * time.Hour
+
+func (o *operation) claim() Claim {
+	return Claim{RecordID: o.intent.RecordID, Owner: o.intent.Owner, Fingerprint: o.intent.Fingerprint}
+}
 
 func (o *operation) lease() time.Duration {
 	return min(addDurations(o.config.timeout, o.config.maxWait, leaseMargin), longestLease)
@@ -399,8 +414,9 @@ func (o *operation) note(ctx context.Context, kind AttemptKind, x *exchange, d *
 		attempt.Err = withoutURL(x.err)
 	}
 	o.waited = 0
-	if x.answer != nil {
-		o.last = d.evidence
+	if x.answer != nil && d.document == nil {
+		last := d.evidence
+		o.last = &last
 	}
 	o.mu.Lock()
 	if o.attempts == nil {
@@ -410,7 +426,8 @@ func (o *operation) note(ctx context.Context, kind AttemptKind, x *exchange, d *
 	o.attempts = append(o.attempts, attempt)
 	o.mu.Unlock()
 	if o.client.isObserved() {
-		o.client.observe(ctx, &Event{Kind: EventAttempt, Op: string(o.intent.Operation), Key: o.intent.Key, Attempt: &attempt})
+		shown := attempt
+		o.client.observe(ctx, &Event{Kind: EventAttempt, Op: string(o.intent.Operation), Key: o.intent.Key, Attempt: &shown})
 	}
 }
 

@@ -56,7 +56,7 @@ type callConfig struct {
 	hasKey     bool
 	kind, id   string
 	hasDomain  bool
-	reference  InvoiceRef
+	reference  *InvoiceRef
 	lookupOnly bool
 }
 
@@ -192,7 +192,7 @@ func WithDomainID(kind, id string) CallOption {
 // issuer, series and folio. The row that comes back must repeat all of it.
 func WithReference(reference InvoiceRef) CallOption {
 	return callOption(func(config *callConfig) error {
-		config.reference = reference
+		config.reference = &reference
 		return nil
 	})
 }

@@ -2,7 +2,6 @@ package unavez
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"net/http"
 	"slices"
@@ -165,11 +164,11 @@ func (c *Client) rulesFor(operation *Operation) (OperationRules, bool) {
 	return rules, ok && !isTyped && operation.Name != ""
 }
 
-func (c *Client) rulesByName(name OperationName) OperationRules {
-	if rules, ok := c.profile.Operations[name]; ok {
+func (c *Client) rulesByName(name OperationName) *OperationRules {
+	if rules, ok := c.operations[name]; ok {
 		return rules
 	}
-	return c.profile.Operations[RawOperation]
+	return c.operations[RawOperation]
 }
 
 // resolveKey returns the key as sent, and the identity by which the same record is found at another provider.
@@ -229,7 +228,7 @@ func (o *operation) run(ctx context.Context) (*document, *Error) {
 	case !record.Admission.Claims():
 		return c.answerRecorded(&record, &o.intent)
 	}
-	o.claim = record.Claim
+	o.isClaimed = true
 	o.adopt(&record)
 	d := o.proceed(ctx, &record)
 	return o.finish(ctx, &record, d)
@@ -240,10 +239,11 @@ func (o *operation) adopt(record *Record) {
 	if o.intent.Reconciling {
 		o.intent.Operation, o.intent.Method, o.intent.Path = record.Operation, record.Method, record.Path
 		o.intent.Body, o.intent.Proof, o.intent.Identity = record.Body, record.Proof, record.Identity
+		o.intent.Fingerprint = record.Fingerprint
 		o.setRules(o.client.rulesByName(record.Operation))
 	}
 	o.isReconcile = o.intent.Reconciling
-	o.uncertain = record.MayBeExecuted() && record.Fingerprint == o.fingerprint(record)
+	o.uncertain = record.MayBeExecuted() && record.Fingerprint == o.intent.Fingerprint
 	o.isLost = o.uncertain
 	o.hasReached = record.Result.Effect == NotExecuted
 	o.earlierWrites = record.Writes
@@ -256,15 +256,7 @@ func (o *operation) adopt(record *Record) {
 	}
 }
 
-// fingerprint is that of the bytes this call is about, which for a reconcile are the recorded ones.
-func (o *operation) fingerprint(record *Record) [sha256.Size]byte {
-	if o.intent.Reconciling {
-		return record.Fingerprint
-	}
-	return o.intent.Fingerprint
-}
-
-func (o *operation) setRules(rules OperationRules) {
+func (o *operation) setRules(rules *OperationRules) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.rules = rules
@@ -349,7 +341,7 @@ func (o *operation) record(ctx context.Context, result Result) error {
 		defer cancel()
 		ctx = bounded
 	}
-	return o.client.config.journal.Finish(ctx, o.claim, result)
+	return o.client.config.journal.Finish(ctx, o.claim(), result)
 }
 
 func (o *operation) newResult(record *Record, d decision, err *Error) Result {

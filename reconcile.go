@@ -141,9 +141,11 @@ func (o *operation) encodeLookup() (Request, error) {
 	if !ok {
 		return Request{}, errors.ErrUnsupported
 	}
-	return finder.EncodeLookup(Query{
-		Operation: o.intent.Operation, Key: o.intent.Key, Reference: o.config.reference, Path: o.intent.Path, Body: o.intent.Body,
-	})
+	query := Query{Operation: o.intent.Operation, Key: o.intent.Key, Path: o.intent.Path, Body: o.intent.Body}
+	if o.config.reference != nil {
+		query.Reference = *o.config.reference
+	}
+	return finder.EncodeLookup(query)
 }
 
 // lookUp asks once.
@@ -347,7 +349,7 @@ func (o *operation) orInterrupted(ctx context.Context, d decision) decision {
 func (o *operation) reconcileUnrecorded(ctx context.Context) (*document, *Error) {
 	if o.intent.Operation == "" { // of which kind it was is not known either, so an empty list proves nothing
 		o.intent.Operation = InvoiceCreate
-		o.setRules(OperationRules{Ambiguity: AmbiguityLookUp, FailedNext: NextReview})
+		o.setRules(&OperationRules{Ambiguity: AmbiguityLookUp, FailedNext: NextReview})
 	}
 	request, err := o.encodeLookup()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
