@@ -1,6 +1,7 @@
 package unavez
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -42,7 +43,7 @@ func (o *operation) newError(d decision) *Error {
 
 func (c *Client) newError(intent *Intent, disposition Disposition, effect Effect, next Next) *Error {
 	return &Error{
-		Op: string(intent.Operation), Provider: c.profile.Name, Key: intent.Key,
+		Op: string(cmp.Or(intent.Operation, anyReconcile)), Provider: c.profile.Name, Key: intent.Key,
 		Disposition: disposition, Effect: effect, Next: next,
 	}
 }
@@ -198,14 +199,14 @@ func (c *Client) recallRule(d *decision) {
 
 // leftError is for a caller whose context ended while the operation goes on for others: whatever it has sent so far, it may send
 // more.
-func (c *Client) leftError(ctx context.Context, f *flight, o *operation) *Error {
+func (c *Client) leftError(ctx context.Context, f *flight, asks question) *Error {
 	attempts, rules := f.snapshot()
-	err := c.newError(&o.intent, RetryLater, Unknown, NextResend)
+	err := c.newError(f.intent(asks), RetryLater, Unknown, NextResend)
 	err.Err, err.Attempts = context.Cause(ctx), attempts
 	err.detail = "the operation goes on for another caller"
 	err.mark(ErrOutcomeUnknown)
 	err.setRetry(shortest)
-	if o.intent.Reconciling || rules.Ambiguity != AmbiguityResend {
+	if asks.reconciling || rules.Ambiguity != AmbiguityResend {
 		err.Next = NextReconcile
 	}
 	return err
@@ -213,8 +214,8 @@ func (c *Client) leftError(ctx context.Context, f *flight, o *operation) *Error 
 
 // brokenError is for callers of an operation that ended below the client, by a panic or runtime.Goexit in a transport, a journal
 // or an observer.
-func (c *Client) brokenError(o *operation) *Error {
-	err := c.newError(&o.intent, RetryLater, Unknown, NextReconcile)
+func (c *Client) brokenError(f *flight) *Error {
+	err := c.newError(f.intent(f.asks), RetryLater, Unknown, NextReconcile)
 	err.detail = "a transport, a journal or an observer ended the goroutine of the operation"
 	err.mark(ErrOutcomeUnknown)
 	err.setRetry(shortest)

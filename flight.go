@@ -1,6 +1,7 @@
 package unavez
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"slices"
@@ -63,9 +64,9 @@ const (
 )
 
 func (o *operation) question() question {
-	q := question{fingerprint: o.intent.Fingerprint, reconciling: o.intent.Reconciling}
+	q := question{fingerprint: o.intent.Fingerprint, reconciling: o.intent.Reconciling, operation: o.intent.Operation}
 	if q.reconciling {
-		q.operation, q.lookupOnly = o.intent.Operation, o.config.lookupOnly
+		q.lookupOnly = o.config.lookupOnly
 		if r := o.config.reference; r != nil {
 			q.reference = strings.Join([]string{r.ID, r.UUID, r.Issuer, r.Series, r.Folio}, "\x00")
 		}
@@ -163,6 +164,11 @@ func (f *flight) answer() (*document, *Error) {
 	return f.document.clone(), f.err.clone()
 }
 
+// intent names the operation in the error of a caller; the operation's own may be changing.
+func (f *flight) intent(asks question) *Intent {
+	return &Intent{RecordID: RecordID{Key: f.key}, Operation: asks.operation}
+}
+
 // snapshot tells a caller that leaves while others stay what is known so far.
 func (f *flight) snapshot() ([]Attempt, *OperationRules) {
 	o := f.operation
@@ -184,16 +190,16 @@ func (c *Client) perform(ctx context.Context, o *operation) (*document, *Error) 
 			c.fly(f, false)
 			return f.answer()
 		case relation == isPilot:
-			return c.pilot(ctx, f, o)
+			return c.pilot(ctx, f, o, asks)
 		case relation == isAboard:
-			return c.waitFor(ctx, f, o)
+			return c.waitFor(ctx, f, o, asks)
 		case !asks.reconciling && !f.asks.reconciling && f.asks != asks:
 			return nil, c.reusedError(&o.intent, NeedsManualReview)
 		}
 		select { // what the other call finds answers another question: let it land, then ask our own
 		case <-f.done:
 		case <-ctx.Done():
-			return nil, c.leftError(ctx, f, o)
+			return nil, c.leftError(ctx, f, asks)
 		}
 	}
 }
@@ -209,7 +215,7 @@ func (c *Client) fly(f *flight, isApart bool) {
 			f.panicked = recover()
 		}
 		if !hasEnded {
-			doc, err = nil, c.brokenError(f.operation)
+			doc, err = nil, c.brokenError(f)
 		}
 		c.flights.land(f, doc, err)
 		if f.cancel != nil {
@@ -220,16 +226,16 @@ func (c *Client) fly(f *flight, isApart bool) {
 	if c.isObserved() {
 		attempts, _ := f.snapshot()
 		c.observe(context.WithoutCancel(f.flying), &Event{
-			Kind: EventFinished, Op: string(f.operation.intent.Operation), Key: f.key, Attempts: attempts, Err: err.clone(),
+			Kind: EventFinished, Op: string(cmp.Or(f.operation.intent.Operation, anyReconcile)), Key: f.key, Attempts: attempts, Err: err.clone(),
 		})
 	}
 	hasEnded = true
 }
 
 // pilot waits like every other caller, and takes over a panic of the goroutine that flies.
-func (c *Client) pilot(ctx context.Context, f *flight, o *operation) (*document, *Error) {
+func (c *Client) pilot(ctx context.Context, f *flight, o *operation, asks question) (*document, *Error) {
 	go c.fly(f, true)
-	doc, err := c.waitFor(ctx, f, o)
+	doc, err := c.waitFor(ctx, f, o, asks)
 	select {
 	case <-f.done:
 		if f.panicked != nil {
@@ -242,7 +248,7 @@ func (c *Client) pilot(ctx context.Context, f *flight, o *operation) (*document,
 
 // waitFor waits for the flight as long as the caller's context lives. The last caller to leave ends the flight and takes its
 // answer; one that leaves others behind is told what is known so far.
-func (c *Client) waitFor(ctx context.Context, f *flight, o *operation) (*document, *Error) {
+func (c *Client) waitFor(ctx context.Context, f *flight, o *operation, asks question) (*document, *Error) {
 	select {
 	case <-f.done:
 		return f.answer()
@@ -253,5 +259,5 @@ func (c *Client) waitFor(ctx context.Context, f *flight, o *operation) (*documen
 		<-f.done
 		return f.answer()
 	}
-	return nil, c.leftError(ctx, f, o)
+	return nil, c.leftError(ctx, f, asks)
 }

@@ -1,6 +1,7 @@
 package unavez
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 // it are committed together. The error is an [*Error] with the disposition [Refused].
 func (c *Client) Prepare(operation *Operation, options ...CallOption) (Intent, error) {
 	if operation == nil {
-		return Intent{}, c.refuseNil("", "operation")
+		return Intent{}, c.refuseNil("prepare", "operation")
 	}
 	o, err := c.newOperation(context.Background(), operation.Name, options)
 	if err != nil {
@@ -66,7 +67,7 @@ func (c *Client) Do(ctx context.Context, params *RawParams, options ...CallOptio
 	if params == nil {
 		return nil, c.refuseNil(RawOperation, "params")
 	}
-	doc, err := c.write(ctx, &Operation{Name: params.Operation, Raw: params}, params, options)
+	doc, err := c.write(ctx, &Operation{Name: cmp.Or(params.Operation, RawOperation), Raw: params}, params, options)
 	return asOutcome(doc), err.orNil()
 }
 

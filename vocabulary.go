@@ -111,7 +111,8 @@ const (
 	// RawOperation stands in a [Profile] for every operation of [Client.Do].
 	RawOperation OperationName = "raw"
 
-	invoiceFind OperationName = "invoices.find"
+	invoiceFind  OperationName = "invoices.find"
+	anyReconcile OperationName = "reconcile"
 )
 
 // kind groups the operations whose outcome has one type.
