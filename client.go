@@ -25,14 +25,14 @@ const defaultUserAgent = "unavez-go"
 // Client performs the operations of one account of one provider. Create it with [New] and share it: it is safe for
 // concurrent use, and callers with one key become one request.
 type Client struct {
+	*binding
+
 	// Invoices, Payments, Retentions and Payouts are the services. One that the provider lacks answers an error
 	// that matches [errors.ErrUnsupported].
 	Invoices   *Invoices
 	Payments   *Payments
 	Retentions *Retentions
 	Payouts    *Payouts
-
-	*binding
 
 	rules []Rule // the provider's, then the common ones
 	// operations always holds RawOperation, for which a provider without it has no rule: nothing is sent again.

@@ -11,6 +11,8 @@ import (
 
 // decision is what one attempt, or one lookup, means: a row of a table filled in with what the answer said.
 type decision struct {
+	evidence
+
 	effect      Effect
 	then        Step
 	disposition Disposition
@@ -19,8 +21,6 @@ type decision struct {
 	marks       []error
 	says        string
 	detail      string
-
-	evidence
 
 	retryAfter time.Duration
 	uuid       string

@@ -188,6 +188,11 @@ func (o *operation) settle(d decision) decision {
 	case d.disposition == Refused && o.uncertain && (!d.isVerdict || o.isCalledDone):
 		d = o.keepUncertain(d)
 	}
+	return o.overAllAttempts(d)
+}
+
+// overAllAttempts remembers what this attempt taught, and widens the decision to what is known over all attempts.
+func (o *operation) overAllAttempts(d decision) decision {
 	o.hasReached = o.hasReached || d.effect == NotExecuted
 	if o.hasReached && d.effect == NotSent {
 		d.effect = NotExecuted

@@ -45,12 +45,12 @@ func (c *Client) Send(ctx context.Context, intent Intent, options ...CallOption)
 	if err := c.profile.Key.Check(intent.Key); err != nil {
 		return nil, c.refusal(intent.Operation, intent.Key, "idempotency key "+err.Error(), ErrKeyInvalid)
 	}
-	request := Request{Method: intent.Method, Path: intent.Path, Body: intent.Body, Proof: intent.Proof}
-	if err := checkRequest(&request); err != nil {
-		return nil, c.refuseParams(intent.Operation, intent.Key, err)
-	}
 	if intent.Fingerprint != Fingerprint(intent.Operation, intent.Method, intent.Path, intent.Body) {
 		return nil, c.refusal(intent.Operation, intent.Key, "the bytes of the intent are not those that were prepared", nil)
+	}
+	request := Request{Method: intent.Method, Path: intent.Path, Body: intent.Body, Proof: intent.Proof}
+	if checkRequest(&request) != nil {
+		return nil, c.refusal(intent.Operation, intent.Key, "the intent is not one that was prepared", nil)
 	}
 	intent.Owner, intent.Reconciling = c.owner, false
 	intent.Body = slices.Clone(intent.Body)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/jarcoal/httpmock"
@@ -75,12 +74,6 @@ func newClient(
 	client, err := unavez.New(newProvider(tb, provider, baseURL), append(all, options...)...)
 	require.NoError(tb, err)
 	return client
-}
-
-// inBubble runs a test in virtual time. Everything that waits has to be made inside.
-func inBubble(t *testing.T, test func(t *testing.T)) {
-	t.Helper()
-	synctest.Test(t, test)
 }
 
 // sandboxBundle is the sandbox behind a network in memory. Make it inside a bubble.

@@ -91,7 +91,8 @@ func onceMore(ctx context.Context, w io.Writer, batches []*batch) error {
 	}
 	sendAll(ctx, batches)
 	after := count(batches)
-	fmt.Fprintf(w, "\nOnce more, by a process that remembers nothing and waits for nothing: %d requests, and %d records that were still open got their one stamp or payout.\n",
+	fmt.Fprintf(w, "\nOnce more, by a process that remembers nothing and waits for nothing: %d requests, "+
+		"and %d records that were still open got their one stamp or payout.\n",
 		after.requests-before.requests, after.issued-before.issued)
 	return nil
 }

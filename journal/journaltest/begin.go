@@ -1,13 +1,14 @@
 package journaltest
 
 import (
+	"bytes"
 	"context"
 	"time"
 
 	"github.com/unavez/unavez"
 )
 
-func factsOfBegin() facts {
+func factsOfBegin() facts { //nolint:cyclop,funlen // a table of facts
 	return facts{
 		"a new intent may be sent": func(s *check) {
 			record := s.admitted(Intent("k"), unavez.AdmitSend)
@@ -18,7 +19,7 @@ func factsOfBegin() facts {
 			s.begin(intent)
 			record := s.load(intent.RecordID)
 			s.wantState(record, unavez.StateOpen)
-			if string(record.Body) != string(intent.Body) || record.Fingerprint != intent.Fingerprint {
+			if !bytes.Equal(record.Body, intent.Body) || record.Fingerprint != intent.Fingerprint {
 				s.t.Fatal("body or fingerprint changed")
 			}
 			if record.Operation != intent.Operation || record.Method != intent.Method || record.Path != intent.Path ||
@@ -97,7 +98,7 @@ func factsOfBegin() facts {
 	}
 }
 
-func factsOfClaims() facts {
+func factsOfClaims() facts { //nolint:funlen,gocognit // a table of facts
 	return facts{
 		"a claimed record is held": func(s *check) {
 			s.begin(Intent("k"))

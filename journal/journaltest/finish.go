@@ -8,7 +8,7 @@ import (
 	"github.com/unavez/unavez"
 )
 
-func factsOfFinish() facts {
+func factsOfFinish() facts { //nolint:funlen // a table of facts
 	return facts{
 		"the result is kept whole": func(s *check) {
 			want := unavez.Result{

@@ -1,6 +1,8 @@
 package journaltest
 
 import (
+	"bytes"
+
 	"github.com/unavez/unavez"
 )
 
@@ -27,7 +29,7 @@ func factsOfBytes() facts {
 			corrected := other("owner-2")
 			s.admitted(corrected, unavez.AdmitSend)
 			record := s.load(corrected.RecordID)
-			if record.Fingerprint != corrected.Fingerprint || string(record.Body) != string(corrected.Body) {
+			if record.Fingerprint != corrected.Fingerprint || !bytes.Equal(record.Body, corrected.Body) {
 				s.t.Fatal("the corrected bytes are not recorded")
 			}
 			if record.Result.Code != "" || record.Result.Disposition != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/unavez/unavez"
 )
 
-func factsOfResolve() facts {
+func factsOfResolve() facts { //nolint:funlen // a table of facts
 	inReview := func(s *check) unavez.RecordID {
 		s.ended(Intent("k"), review(unavez.ReasonConflict, unavez.NextReview))
 		return Intent("k").RecordID
@@ -42,8 +42,10 @@ func factsOfResolve() facts {
 		"nobody decides without a name and grounds": func(s *check) {
 			id := inReview(s)
 			for _, resolution := range []unavez.Resolution{
-				{Decision: unavez.DecideResend, By: "ana"}, {Decision: unavez.DecideResend, Why: "so"},
-				{Decision: unavez.DecideDone, By: "ana", Why: "so"}, {Decision: "perhaps", By: "ana", Why: "so"},
+				{Decision: unavez.DecideResend, By: "ana"},
+				{Decision: unavez.DecideResend, Why: "so"},
+				{Decision: unavez.DecideDone, By: "ana", Why: "so"},
+				{Decision: "perhaps", By: "ana", Why: "so"},
 			} {
 				if err := s.Journal.Resolve(context.Background(), id, resolution); err == nil {
 					s.t.Fatalf("accepted %+v", resolution)
