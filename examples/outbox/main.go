@@ -61,14 +61,14 @@ func tour(ctx context.Context, s *settings, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(folder)
+		defer os.RemoveAll(folder) //nolint:errcheck // temporary
 		s.path = filepath.Join(folder, "shop.db")
 	}
 	server := sandbox.New()
 	if err := server.Listen(); err != nil {
 		return err
 	}
-	defer server.Close()
+	defer server.Close() //nolint:errcheck // the end of the tour
 	s.provider = server.URL()
 
 	fmt.Fprintln(out, "-- the shop opens, and is killed with a stamp in its hands")

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -109,6 +110,7 @@ func (s *shop) sell(ctx context.Context, folio int) error {
 
 // drain comes back until nothing is due: what an earlier process was working on is due when its lease has ended.
 func (s *shop) drain(ctx context.Context) error {
+	var waits sync.Once
 	for {
 		for report, err := range s.journal.Drain(ctx, s.client, sqljournal.WithConcurrency(1), sqljournal.WithReservation(time.Second)) {
 			switch {
@@ -127,6 +129,7 @@ func (s *shop) drain(ctx context.Context) error {
 		if err != nil || left == 0 {
 			return err
 		}
+		waits.Do(func() { fmt.Fprintln(s.out, "waiting for the lease of a process that died") })
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
