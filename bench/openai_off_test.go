@@ -1,0 +1,5 @@
+//go:build !openai
+
+package bench_test
+
+func openAI() []contender { return nil }

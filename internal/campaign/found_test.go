@@ -1,0 +1,92 @@
+package campaign_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/unavez/unavez/internal/campaign"
+	"github.com/unavez/unavez/sandbox"
+)
+
+// What the campaign has found, each as the smallest history that showed it.
+
+// history returns one operation with its faults, asked for by one process with a durable journal.
+func history(provider string, kind campaign.Kind, writes, lookups []campaign.Fault, steps ...campaign.Step) campaign.History {
+	return campaign.History{
+		IsDurable:  true,
+		Operations: []campaign.Operation{{Account: campaign.Account{Provider: provider}, Kind: kind}},
+		Processes:  []campaign.Process{{}},
+		Writes:     [][]campaign.Fault{writes}, Lookups: [][]campaign.Fault{lookups},
+		Steps: steps,
+	}
+}
+
+func faults(faults ...sandbox.Fault) []campaign.Fault {
+	var found []campaign.Fault
+	for _, fault := range faults {
+		found = append(found, campaign.Fault{Fault: fault})
+	}
+	return found
+}
+
+func perform(after time.Duration) campaign.Step {
+	return campaign.Step{After: after, Kind: campaign.StepPerform, Clicks: 1}
+}
+
+func ask(after time.Duration) campaign.Step {
+	return campaign.Step{After: after, Kind: campaign.StepAsk, Clicks: 1}
+}
+
+func requireUnbroken(t *testing.T, h campaign.History) {
+	t.Helper()
+	report := play(t, h, campaign.Mode{}, campaign.NewSDK)
+	require.Empty(t, report.Broken, report.Trace())
+}
+
+// Seed 2954: two stamps. The retention window has to begin with the first write that was really sent, also when Reconcile sends it.
+func TestFoundTheWindowBeginsWithAFirstSendByReconcile(t *testing.T) {
+	t.Parallel()
+	refused := perform(0)
+	refused.RefusedDials = 5
+	lost := sandbox.CloseAfter()
+	requireUnbroken(t, history(campaign.Ipsofactura, campaign.Invoice, faults(lost, lost, lost, lost, lost), nil,
+		refused, ask(time.Minute), perform(97*time.Hour)))
+}
+
+// Seed 379: the same at the payouts API, where the second send would be another payout if the quote did not guard it.
+func TestFoundTheWindowBeginsWithAFirstPayoutByReconcile(t *testing.T) {
+	t.Parallel()
+	refused := perform(0)
+	refused.RefusedDials = 5
+	requireUnbroken(t, history(campaign.Payouts, campaign.Payout, faults(sandbox.ResetBefore()), nil,
+		refused, ask(time.Minute), ask(25*time.Hour)))
+}
+
+// Seed 387: a deadline that ends during the lookup must leave the record unresolved, and not as it was before the send.
+func TestFoundADeadlineDuringTheLookupLeavesTheRecordUnresolved(t *testing.T) {
+	t.Parallel()
+	step := perform(0)
+	step.Deadline = 8 * time.Second
+	requireUnbroken(t, history(campaign.Facty, campaign.Invoice, faults(sandbox.ResetAfter()), faults(sandbox.Late(time.Minute)), step))
+}
+
+// Seed 79, under the race detector: the callers of a Reconcile leave one after the other while it turns into a resend.
+func TestFoundCallersLeaveAReconcileThatResends(t *testing.T) {
+	t.Parallel()
+	lost := sandbox.CloseAfter()
+	leaving := ask(time.Minute)
+	leaving.Clicks, leaving.Deadline = 3, 5*time.Millisecond
+	h := history(campaign.Fiscalisto, campaign.CreditNote, faults(lost, lost, lost, lost, lost), nil, perform(0), leaving)
+	h.Processes[0].Latency = 2 * time.Second
+	requireUnbroken(t, h)
+}
+
+// Seed 218193: two payouts. The provider's day begins with the first use of the key, also when that was answered 402: what is sent anew
+// under the same key four hours later is not protected for a day of its own.
+func TestFoundTheWindowBeginsWithTheFirstUseOfTheKey(t *testing.T) {
+	t.Parallel()
+	requireUnbroken(t, history(campaign.Payouts, campaign.Payout, faults(sandbox.Status(402, ""), sandbox.StayPending(80*time.Hour)), nil,
+		perform(0), perform(4*time.Hour), perform(21*time.Hour)))
+}
