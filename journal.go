@@ -84,6 +84,8 @@ type Intent struct {
 	Proof        Proof
 	// Fingerprint is [Fingerprint] of Operation, Method, Path and Body.
 	Fingerprint [sha256.Size]byte
+	// Retention is how long the provider remembers the key. See [Record.KeepsFirstSent].
+	Retention time.Duration
 	// RetriesFailed says that a person decided to try a failed key again.
 	RetriesFailed bool
 	// Reconciling asks for the record that is there, whatever its bytes, and creates none.
@@ -319,6 +321,16 @@ func admitReview(record *Record, intent *Intent) Admission {
 // that it was not. As long as it does, FirstSent must be kept, whoever claims the record: the provider's memory of the
 // key began then.
 func (r *Record) MayBeExecuted() bool { return mayBeExecuted(r.State, r.Result.Effect) }
+
+// KeepsFirstSent reports whether a claim of the intent must leave FirstSent as it is. It may begin anew where these bytes have never
+// been sent; and where they are known not to have been executed, once the provider has forgotten the key: until then its
+// memory of the key counts from the first time that it saw it.
+func (r *Record) KeepsFirstSent(intent *Intent) bool {
+	if r.FirstSent.IsZero() || !intent.Reconciling && r.Fingerprint != intent.Fingerprint {
+		return false
+	}
+	return r.MayBeExecuted() || r.Age < intent.Retention
+}
 
 func mayBeExecuted(state State, effect Effect) bool {
 	switch state {

@@ -81,7 +81,7 @@ func (j *MemoryJournal) Begin(ctx context.Context, intent Intent) (Record, error
 		before.Admission = AdmitElsewhere
 	}
 	if before.Admission.Claims() {
-		j.claim(record, &intent, before.Admission, now)
+		j.claim(record, &intent, &before, now)
 		before.Claim = Claim{RecordID: intent.RecordID, Owner: intent.Owner, Fingerprint: record.Fingerprint}
 	}
 	return before, nil
@@ -103,15 +103,14 @@ func (j *MemoryJournal) beginNew(intent *Intent, now time.Time) (Record, error) 
 	j.records[intent.RecordID] = record
 	record.isCounted = true
 	j.byName[record.shared()]++
-	j.claim(record, intent, AdmitSend, now)
 	before := Record{RecordID: intent.RecordID, State: StateQueued, Admission: AdmitSend}
+	j.claim(record, intent, &before, now)
 	before.Claim = Claim{RecordID: intent.RecordID, Owner: intent.Owner, Fingerprint: record.Fingerprint}
 	return before, nil
 }
 
-// claim opens the record for the intent's owner. The retention window starts anew only where nothing of these bytes can have
-// been executed so far.
-func (j *MemoryJournal) claim(record *memoryRecord, intent *Intent, admission Admission, now time.Time) {
+// claim opens the record for the intent's owner.
+func (j *MemoryJournal) claim(record *memoryRecord, intent *Intent, before *Record, now time.Time) {
 	if record.isLinked {
 		j.unlink(record)
 		if !record.isCounted {
@@ -123,9 +122,8 @@ func (j *MemoryJournal) claim(record *memoryRecord, intent *Intent, admission Ad
 	if intent.Reconciling {
 		return
 	}
-	mayBeExecuted := mayBeExecuted(record.State, record.Result.Effect) && record.Fingerprint == intent.Fingerprint
 	record.State = StateOpen
-	if admission == AdmitResume {
+	if before.Admission == AdmitResume {
 		return
 	}
 	if record.Fingerprint != intent.Fingerprint && record.Writes > 0 {
@@ -134,7 +132,7 @@ func (j *MemoryJournal) claim(record *memoryRecord, intent *Intent, admission Ad
 	record.Operation, record.Method, record.Path = intent.Operation, intent.Method, intent.Path
 	record.Body, record.Proof, record.Fingerprint = intent.Body, intent.Proof, intent.Fingerprint
 	record.Result = Result{}
-	if !mayBeExecuted || record.FirstSent.IsZero() {
+	if !before.KeepsFirstSent(intent) {
 		record.FirstSent = now
 	}
 }

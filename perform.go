@@ -219,7 +219,7 @@ func checkRequest(request *Request) error {
 func (o *operation) run(ctx context.Context) (*document, *Error) {
 	c := o.client
 	o.setRules(c.rulesByName(o.intent.Operation))
-	o.intent.Lease = o.lease()
+	o.intent.Lease, o.intent.Retention = o.lease(), o.rules.Retention
 	record, err := c.config.journal.Begin(ctx, o.intent)
 	switch {
 	case err != nil:
@@ -252,7 +252,7 @@ func (o *operation) adopt(record *Record) {
 		return
 	}
 	o.windowEnds = time.Now().Add(o.rules.Retention - windowMargin)
-	if o.uncertain {
+	if record.KeepsFirstSent(&o.intent) {
 		o.windowEnds = o.windowEnds.Add(-record.Age)
 	}
 }

@@ -132,7 +132,7 @@ func (w twice) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // forgetful is a journal that admits everything as if it were new.
-type forgetful struct{ unavez.Journal }
+type forgetful struct{ unavez.Journal } // Resolve is never called
 
 func (forgetful) Begin(_ context.Context, intent unavez.Intent) (unavez.Record, error) {
 	if intent.Reconciling {
@@ -146,6 +146,10 @@ func (forgetful) Begin(_ context.Context, intent unavez.Intent) (unavez.Record, 
 func (forgetful) Extend(context.Context, unavez.Claim, int, time.Duration) error { return nil }
 
 func (forgetful) Finish(context.Context, unavez.Claim, unavez.Result) error { return nil }
+
+func (forgetful) Load(context.Context, unavez.RecordID) (unavez.Record, error) {
+	return unavez.Record{}, unavez.ErrNoRecord
+}
 
 // timeless is a journal that takes everything for just sent.
 type timeless struct{ unavez.Journal }

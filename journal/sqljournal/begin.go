@@ -30,7 +30,7 @@ type begin struct {
 	j      *Journal
 	intent *unavez.Intent
 	record unavez.Record
-	// isUncertain says that the claim is to send what may have been executed before.
+	// isUncertain says that the claim is to send what was sent before, so that FirstSent must outlive it.
 	isUncertain bool
 }
 
@@ -121,7 +121,7 @@ func (b *begin) claim(ctx context.Context, run runner, found *row, admission una
 	case admission == unavez.AdmitResume:
 		_, err = run.exec(ctx, claimResume, intent.Owner, lease, found.seq)
 	default:
-		b.isUncertain = found.keepsFirstSent(intent)
+		b.isUncertain = found.KeepsFirstSent(intent)
 		err = b.j.replace(ctx, run, claimSend, found, intent, unavez.StateOpen, intent.Owner, lease)
 	}
 	return err
@@ -139,7 +139,8 @@ func (j *Journal) replace(
 		kept = 1
 	}
 	keepsFirstSent := 0
-	if found.keepsFirstSent(intent) {
+	isQueuedAgain := state == unavez.StateQueued && found.Fingerprint == intent.Fingerprint
+	if isQueuedAgain || found.KeepsFirstSent(intent) { // a queued intent is not sent yet: whether its window goes on is asked then
 		keepsFirstSent = 1
 	}
 	body, sealed := j.box.seal(intent.RecordID, purposeBody, intent.Body)
@@ -149,12 +150,6 @@ func (j *Journal) replace(
 	})
 	_, err := run.exec(ctx, s, args...)
 	return err
-}
-
-// keepsFirstSent reports whether the same bytes may have been executed before: then the provider's memory of the key began
-// with the first sending, whoever sends now.
-func (r *row) keepsFirstSent(intent *unavez.Intent) bool {
-	return r.MayBeExecuted() && r.Fingerprint == intent.Fingerprint && !r.FirstSent.IsZero()
 }
 
 // admission is [unavez.Admit], and the guard against a second provider.

@@ -56,7 +56,7 @@ func (j *Journal) enqueueAgain(ctx context.Context, run runner, found *row, inte
 	switch {
 	case admission == unavez.AdmitElsewhere:
 		return elsewhere(intent)
-	case admission == unavez.AdmitSend && found.keepsFirstSent(intent):
+	case admission == unavez.AdmitSend && found.KeepsFirstSent(intent):
 		// It stays what it is, so that the provider's window stays in force, and is taken up by the next pass.
 		_, err := run.exec(ctx, recall, found.seq)
 		return failed("enqueue", err)
