@@ -48,7 +48,16 @@ func (x *exchange) sent() bool { return x.connected.Load() || x.bodyRead.Load() 
 // attempter is the RoundTripper below every client: one call is one attempt, with its own timeout, its own reader over the frozen
 // bytes, and the answer read to its end. It has no CloseIdleConnections method, so that nobody above it can empty the pool
 // of a transport that the application shares.
-type attempter struct{ transport http.RoundTripper }
+type attempter struct {
+	transport http.RoundTripper
+	// isTraced says that the transport is net/http's own, which tells when it has a connection.
+	isTraced bool
+}
+
+func newAttempter(transport http.RoundTripper) attempter {
+	_, isTraced := transport.(*http.Transport)
+	return attempter{transport: transport, isTraced: isTraced}
+}
 
 var (
 	errNoExchange = errors.New("unavez: request without an exchange")
@@ -70,7 +79,7 @@ func (a attempter) RoundTrip(request *http.Request) (*http.Response, error) {
 	// A new trace each time: the caller's own hooks are composed into it.
 	attempt := request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: x.onConnect}))
 	if x.body != nil {
-		attempt.Body = &frozenBody{exchange: x, reader: *bytes.NewReader(x.body)}
+		attempt.Body = a.newBody(x)
 		attempt.ContentLength = int64(len(x.body))
 		attempt.GetBody = nil // with it net/http sends a write again on its own
 	}
@@ -91,7 +100,16 @@ func (a attempter) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// frozenBody reads the bytes of the operation and notes that the transport began to.
+// newBody returns a reader of its own for each attempt. net/http sends headers and body in one packet only if it knows the type
+// of the reader to be in memory.
+func (a attempter) newBody(x *exchange) io.ReadCloser {
+	if a.isTraced {
+		return io.NopCloser(bytes.NewReader(x.body))
+	}
+	return &frozenBody{exchange: x, reader: *bytes.NewReader(x.body)}
+}
+
+// frozenBody reads the bytes of the operation and notes that the transport began to, for transports that may not trace.
 type frozenBody struct {
 	exchange *exchange
 	reader   bytes.Reader

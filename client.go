@@ -117,7 +117,7 @@ func newHTTPClient(given *http.Client) *http.Client {
 	if own.Transport == nil {
 		own.Transport = newTransport()
 	}
-	own.Transport = attempter{own.Transport}
+	own.Transport = newAttempter(own.Transport)
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &own
 }
