@@ -244,7 +244,7 @@ func (o *operation) findStep() Step {
 
 // keepUncertain is for an answer about the caller, or a reused key, after an attempt whose outcome nobody knows: it clears nothing.
 func (o *operation) keepUncertain(d decision) decision {
-	if errors.Is(errors.Join(d.marks...), ErrKeyReused) {
+	if slices.Contains(d.marks, ErrKeyReused) {
 		d.effect, d.disposition, d.reason, d.next = Unknown, NeedsManualReview, ReasonKeyReused, NextReview
 		return d
 	}
