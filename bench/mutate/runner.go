@@ -1,111 +1,171 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
 	"time"
 )
+
+// round is one run of one package's tests. A mutant goes through the rounds in their order and leaves at the first test that fails, so the
+// quick rounds come first.
+type round struct {
+	// folder is that of the package, from the root of the module.
+	folder    string
+	arguments []string
+}
+
+// waiting are the tests that wait in real time, on real sockets. They come last. Those that start the compiler see no mutant.
+const (
+	waiting = "ConversationThatBreaksOff|StreamThatBreaksOff|LeaveNothingBehind|NothingWasSentWhere|ExampleInvoices_Await|" +
+		"IsBoundedByItsDefault|AnswerOfAnySize"
+	compiling = "Readme"
+)
+
+// rounds are what a mutant has to live through.
+func rounds() []round {
+	return []round{
+		{".", []string{"-test.run=^TestRows"}},
+		{"providers/facty", nil},
+		{"providers/ipsofactura", nil},
+		{"providers/fiscalisto", nil},
+		{"providers/payouts", nil},
+		{"internal/campaign", nil},
+		{".", []string{"-test.skip=^TestRows|" + compiling + "|" + waiting, "-rapid.checks=20"}},
+		{".", []string{"-test.run=" + waiting}},
+	}
+}
 
 // runner runs the tests over mutants.
 type runner struct {
 	root     string
-	packages []string
-	// arguments go to the test binaries.
-	arguments []string
-	timeout   time.Duration
-	folder    string
+	rounds   []round
+	binaries map[string]string
+	workers  int
+	timeout  time.Duration
 }
 
-type verdict string
+// numbered is a mutant with the number that switches it on.
+type numbered struct {
+	mutant
+	number int
+}
 
-const (
-	seen     verdict = "seen"
-	survived verdict = "SURVIVED"
-	invalid  verdict = "does not compile"
-)
+// prepare builds the tests with all mutants of the files, and sees that they pass as long as none is switched on.
+func (r *runner) prepare(folder string, files []*finder) error {
+	overlay, err := writeOverlay(folder, files)
+	if err != nil {
+		return err
+	}
+	r.binaries = map[string]string{}
+	for _, round := range r.rounds {
+		if r.binaries[round.folder] != "" {
+			continue
+		}
+		if r.binaries[round.folder], err = build(r.root, folder, overlay, round.folder); err != nil {
+			return err
+		}
+	}
+	if by := r.seenBy(0); by != "" {
+		return fmt.Errorf("without any change: %s fails", by)
+	}
+	return nil
+}
 
 // all runs every mutant and returns how many survived.
-func (r *runner) all(mutants []mutant) (int, error) {
-	folder, err := os.MkdirTemp("", "mutate")
-	if err != nil {
-		return 0, err
+func (r *runner) all(mutants []numbered) int {
+	var (
+		group    sync.WaitGroup
+		lock     sync.Mutex
+		survived int
+	)
+	waiting := make(chan numbered)
+	for range r.workers {
+		group.Go(func() {
+			for mutant := range waiting {
+				began := time.Now()
+				by := r.seenBy(mutant.number)
+				lock.Lock()
+				if by == "" {
+					survived++
+					fmt.Printf("SURVIVED %s (%s)\n", mutant, time.Since(began).Round(100*time.Millisecond))
+				} else {
+					fmt.Printf("seen %s by %s (%s)\n", mutant, by, time.Since(began).Round(100*time.Millisecond))
+				}
+				lock.Unlock()
+			}
+		})
 	}
-	defer os.RemoveAll(folder) //nolint:errcheck // temporary
-	r.folder = folder
-	if output, err := r.test(""); err != nil {
-		return 0, fmt.Errorf("the tests fail without any change: %w\n%s", err, output)
+	for _, mutant := range mutants {
+		waiting <- mutant
 	}
-	count := map[verdict]int{}
-	for i, mutant := range mutants {
-		began := time.Now()
-		found, err := r.run(mutant)
-		if err != nil {
-			return 0, err
+	close(waiting)
+	group.Wait()
+	fmt.Printf("%d mutants: %d seen, %d survived\n", len(mutants), len(mutants)-survived, survived)
+	return survived
+}
+
+// seenBy takes a mutant through the rounds, and returns the test that saw it, empty if none did.
+func (r *runner) seenBy(number int) string {
+	for _, round := range r.rounds {
+		if by := r.play(round, number); by != "" {
+			return by
 		}
-		count[found]++
-		fmt.Printf("%d/%d %s %s (%s)\n", i+1, len(mutants), found, mutant, time.Since(began).Round(100*time.Millisecond))
 	}
-	fmt.Printf("%d seen, %d survived, %d do not compile\n", count[seen], count[survived], count[invalid])
-	return count[survived], nil
+	return ""
 }
 
-func (r *runner) run(m mutant) (verdict, error) {
-	overlay, err := r.overlay(m)
-	if err != nil {
-		return "", err
-	}
-	output, err := r.test(overlay)
-	switch {
-	case bytes.Contains(output, []byte("[build failed]")):
-		fmt.Printf("%s", output)
-		return invalid, nil
-	case err == nil:
-		return survived, nil
-	}
-	return seen, nil
-}
-
-// overlay writes the changed file beside the checkout, and tells the compiler which one it stands for.
-func (r *runner) overlay(m mutant) (string, error) {
-	original, err := filepath.Abs(m.path)
-	if err != nil {
-		return "", err
-	}
-	source, err := os.ReadFile(original) //nolint:gosec // a file that the caller names
-	if err != nil {
-		return "", err
-	}
-	changed, overlay := filepath.Join(r.folder, "mutant.go"), filepath.Join(r.folder, "overlay.json")
-	if err := os.WriteFile(changed, m.apply(source), 0o600); err != nil { //nolint:gosec // in a folder of our own
-		return "", err
-	}
-	text, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
-	if err != nil {
-		return "", err
-	}
-	return overlay, os.WriteFile(overlay, text, 0o600)
-}
-
-// test runs the tests; vet is not what is asked here.
-func (r *runner) test(overlay string) ([]byte, error) {
+// play runs one round and returns the test that failed, empty if all passed. It does not wait for the end once a test has failed.
+func (r *runner) play(round round, number int) string {
 	ctx, cancel := context.WithTimeout(context.Background(), r.timeout)
 	defer cancel()
-	args := []string{"test", "-short", "-failfast", "-vet=off"}
-	if overlay != "" {
-		args = append(args, "-overlay="+overlay)
+	arguments := append([]string{"-test.short", "-test.failfast", "-test.v", "-test.parallel=8"}, round.arguments...)
+	command := exec.CommandContext(ctx, r.binaries[round.folder], arguments...) //nolint:gosec // what was just built
+	command.Dir = filepath.Join(r.root, round.folder)
+	command.Env = append(os.Environ(), switchVariable+"="+strconv.Itoa(number))
+	// A test may have started others, which go with it.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
+	reader, writer := io.Pipe()
+	command.Stdout, command.Stderr = writer, writer
+	failed := make(chan string, 1)
+	go func() { failed <- firstFailure(reader, cancel) }()
+	err := command.Run()
+	isLate := errors.Is(ctx.Err(), context.DeadlineExceeded)
+	writer.Close() //nolint:errcheck,gosec // a pipe's writer never fails to close
+	by := <-failed
+	switch {
+	case by != "":
+		return by
+	case isLate:
+		return "its tests, which do not end"
+	case err != nil:
+		return "its tests, which break off: " + err.Error()
 	}
-	args = append(args, r.packages...)
-	command := exec.CommandContext(ctx, "go", append(args, r.arguments...)...) //nolint:gosec // the caller's own arguments
-	command.Dir = r.root
-	output, err := command.CombinedOutput()
-	if ctx.Err() != nil && err != nil {
-		return output, errors.Join(err, ctx.Err())
+	return ""
+}
+
+// firstFailure reads to the end of the output, and stops the run at the first test that failed.
+func firstFailure(output io.Reader, stop func()) string {
+	by := ""
+	lines := bufio.NewReader(output)
+	for {
+		line, err := lines.ReadString('\n')
+		if name, isFailure := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); isFailure && by == "" {
+			by, _, _ = strings.Cut(name, " ")
+			stop()
+		}
+		if err != nil {
+			return by
+		}
 	}
-	return output, err
 }
