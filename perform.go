@@ -121,7 +121,32 @@ func (c *Client) write(ctx context.Context, operation *Operation, params any, op
 	if err := o.prepare(operation, params); err != nil {
 		return nil, err
 	}
-	return c.perform(ctx, o)
+	doc, err := c.perform(ctx, o)
+	if !errors.Is(err.orNil(), ErrKeyReused) || operation.Invoice == nil {
+		return doc, err
+	}
+	recorded, newErr := c.newOperation(ctx, operation.Name, options)
+	if newErr != nil || !recorded.adoptDecision(ctx, operation, o.intent) {
+		return doc, err
+	}
+	return c.perform(ctx, recorded)
+}
+
+// adoptDecision makes the intent that of the journal's record, if that is the same invoice with the other decision about a failed key. It
+// is no other document, so the call goes on with the recorded bytes; but it decides nothing itself.
+func (o *operation) adoptDecision(ctx context.Context, operation *Operation, intent Intent) bool {
+	invoice, other := *operation.Invoice, *operation
+	invoice.AllowRetryOnFailed = !invoice.AllowRetryOnFailed
+	other.Invoice = &invoice
+	request, err := o.client.provider.Encode(&other)
+	if err != nil {
+		return false
+	}
+	o.intent = intent
+	o.intent.Body, o.intent.RetriesFailed = request.Body, false
+	o.intent.Fingerprint = Fingerprint(other.Name, request.Method, request.Path, request.Body)
+	record, err := o.client.config.journal.Load(ctx, intent.RecordID)
+	return err == nil && record.Fingerprint == o.intent.Fingerprint
 }
 
 // prepare fills in the intent: the key, the frozen bytes and their fingerprint.

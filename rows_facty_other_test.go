@@ -208,9 +208,61 @@ func TestRowsFactyAllowRetryOnFailed(t *testing.T) {
 		},
 		{fact: "with the flag from the start", act: retrying(""), answers: then(answer(201, success)), sends: []float64{0}, want: aDocument()},
 		{
-			fact: "with the flag, while the outcome is unknown, other bytes are not sent", before: losingAtFacty, act: retrying(""),
+			fact: "with the flag, while the outcome is unknown, another document is not sent", before: losingAtFacty, act: retrying("G01"),
 			want: review(unavez.Unknown, unavez.ReasonKeyReused, "").marked(unavez.ErrKeyReused),
 		},
+		{
+			fact: "with the flag, while the outcome is unknown, what is recorded is looked up", before: losingAtFacty, act: retrying(""),
+			answers: then(stamped()), looks: []float64{0}, want: aDocument(),
+		},
+		{
+			fact: "with the flag, while the outcome is unknown, a look that finds it failed asks the person again", before: losingAtFacty, act: retrying(""),
+			answers: then(failed()), looks: []float64{0}, want: review(unavez.NotExecuted, unavez.ReasonFailed, unavez.NextFixSameKey).http(200, ""),
+		},
+		{
+			fact: "with the flag, after success, the document is answered", act: retrying(""), want: aDocument(),
+			before: func(t *testing.T, b *mockBundle) {
+				t.Helper()
+				_, err := mainCase(t, atFacty).do(t.Context(), b.play(answer(201, success)).client, testKey)
+				require.NoError(t, err)
+			},
+		},
+		{
+			fact: "without the flag, after success with it, the document is answered", want: aDocument(),
+			before: func(t *testing.T, b *mockBundle) {
+				t.Helper()
+				_, err := retrying("")(t.Context(), b.play(answer(201, success)))
+				require.NoError(t, err)
+			},
+		},
+		{
+			fact: "without the flag, after a lost answer with it, what is recorded is looked up", answers: then(pending(), stamped()), looks: []float64{0, 1},
+			want: aDocument(), before: losingWithFlag,
+		},
+		{
+			fact: "without the flag, after a failed one with it that was lost, nothing is sent", answers: then(failed()), looks: []float64{0},
+			want: review(unavez.NotExecuted, unavez.ReasonFailed, unavez.NextFixSameKey).http(200, ""), before: losingWithFlag,
+		},
+	})
+}
+
+// losingWithFlag is an earlier call with a person's decision whose answer was lost.
+func losingWithFlag(t *testing.T, b *mockBundle) {
+	t.Helper()
+	_, err := retrying("")(t.Context(), b.play(lostAnswer(), answer(403, "")))
+	require.ErrorIs(t, err, unavez.ErrOutcomeUnknown)
+}
+
+func TestRowsFactyRecordedDecisionGoesOnWithItsOwnBytes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMock(t, atFacty)
+		_, err := retrying("")(t.Context(), b.play(answer(429, "")), unavez.WithMaxAttempts(1))
+		require.ErrorIs(t, err, unavez.ErrRetryLater)
+		_, err = mainCase(t, atFacty).do(t.Context(), b.play(answer(201, mainCase(t, atFacty).success)).client, testKey)
+		require.NoError(t, err)
+		require.Len(t, b.writes(), 2, "one write each")
+		require.Equal(t, b.writes()[0].Body, b.writes()[1].Body, "the second call sends the bytes of the first")
 	})
 }
 

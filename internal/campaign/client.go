@@ -39,6 +39,8 @@ type How struct {
 	ByReference      bool
 	// Awaits asks until the outcome is known.
 	Awaits bool
+	// RetriesFailed is a person's decision that a key which the provider booked as failed is tried again.
+	RetriesFailed bool
 }
 
 // Verdict is what a client tells its caller.

@@ -121,6 +121,9 @@ func (d draw) call(h *History, operation int) Step {
 	if d.chance(8) {
 		step.RefusedDials = 1 + d.IntN(6)
 	}
+	if o := h.Operations[operation]; o.Account.Provider == Facty && o.Kind == Invoice && step.Kind == StepPerform && d.chance(4) {
+		step.How.RetriesFailed, step.Insists = true, true
+	}
 	return step
 }
 

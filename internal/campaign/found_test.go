@@ -90,3 +90,27 @@ func TestFoundTheWindowBeginsWithTheFirstUseOfTheKey(t *testing.T) {
 	requireUnbroken(t, history(campaign.Payouts, campaign.Payout, faults(sandbox.Status(402, ""), sandbox.StayPending(80*time.Hour)), nil,
 		perform(0), perform(4*time.Hour), perform(21*time.Hour)))
 }
+
+func retryFailed(after time.Duration) campaign.Step {
+	step := perform(after)
+	step.How.RetriesFailed, step.Insists = true, true
+	return step
+}
+
+// Seed 109: the same invoice without a person's decision was called another request, and went to a person.
+func TestFoundADecisionOfAPersonIsNoOtherDocument(t *testing.T) {
+	t.Parallel()
+	work := 20 * time.Minute
+	slow := campaign.Fault{Fault: sandbox.Slow(work), Settles: work}
+	requireUnbroken(t, history(campaign.Facty, campaign.Invoice, []campaign.Fault{slow}, nil, retryFailed(0), perform(time.Minute)))
+}
+
+// Seed 129: a call that ended before its first byte had left kept every later one without the decision from going on.
+func TestFoundADecisionThatWasNeverSentIsGoneOnWith(t *testing.T) {
+	t.Parallel()
+	left := retryFailed(0)
+	left.Deadline = 900 * time.Millisecond
+	h := history(campaign.Facty, campaign.Invoice, nil, nil, left, perform(time.Minute))
+	h.Processes[0].Latency = 2 * time.Second
+	requireUnbroken(t, h)
+}

@@ -154,6 +154,9 @@ func (s Step) String() string {
 	if s.Insists {
 		b.WriteString(", whatever is known")
 	}
+	if s.How.RetriesFailed {
+		b.WriteString(", again if it failed")
+	}
 	if s.RefusedDials > 0 {
 		fmt.Fprintf(&b, ", %d dials refused", s.RefusedDials)
 	}

@@ -113,11 +113,11 @@ const (
 	series = "B"
 )
 
-func (o Operation) invoice() *unavez.InvoiceParams {
+func (o Operation) invoice(retriesFailed bool) *unavez.InvoiceParams {
 	switch o.Account.Provider {
 	case Facty:
 		return &unavez.InvoiceParams{
-			Customer: unavez.Customer{ID: "cli_1"}, CFDIUse: "G03", PaymentForm: "03", PaymentMethod: "PUE",
+			AllowRetryOnFailed: retriesFailed, Customer: unavez.Customer{ID: "cli_1"}, CFDIUse: "G03", PaymentForm: "03", PaymentMethod: "PUE",
 			Items: []unavez.Item{{
 				Quantity: "2", ProductKey: "86121700", UnitKey: "E48", Description: "Pedido " + o.ID(), UnitPrice: "150.50",
 				Taxes: []unavez.Tax{{Type: "002", Rate: "0.16"}},
@@ -218,7 +218,7 @@ func (o Operation) encodable(key string) *unavez.Operation {
 	operation := &unavez.Operation{Key: key}
 	switch o.Kind {
 	case Invoice:
-		operation.Name, operation.Invoice = unavez.InvoiceCreate, o.invoice()
+		operation.Name, operation.Invoice = unavez.InvoiceCreate, o.invoice(false)
 	case Payment, Registration:
 		operation.Name, operation.Payment = unavez.PaymentCreate, o.payment()
 	case Retention:

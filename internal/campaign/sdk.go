@@ -50,7 +50,7 @@ func (s *sdk) Perform(ctx context.Context, operation Operation, how How) Answer 
 	options := append(how.options(), unavez.WithDomainID(string(operation.Kind), operation.ID()))
 	switch operation.Kind {
 	case Invoice:
-		return ofInvoice(client.Invoices.Create(ctx, operation.invoice(), options...))
+		return ofInvoice(client.Invoices.Create(ctx, operation.invoice(how.RetriesFailed), options...))
 	case Payment, Registration:
 		return ofPayment(client.Payments.Create(ctx, operation.payment(), options...))
 	case Retention:
