@@ -107,7 +107,7 @@ func (o *operation) send(ctx context.Context) decision {
 	}
 	switch {
 	case o.document != nil:
-		return decision{effect: Executed, then: stepReturn, document: o.document, evidence: evidence{status: o.status}}
+		return decision{then: stepReturn, document: o.document, evidence: evidence{status: o.status}}
 	case o.decision == nil: // it ended before the first attempt
 		return o.interrupted(ctx, decision{effect: NotSent}, err)
 	case err != nil && o.decision.then == StepResend:
@@ -253,11 +253,9 @@ func (o *operation) keepUncertain(d decision) decision {
 	return d
 }
 
-// plan sets the wait before the next send or lookup, or ends the call with the time when nothing is gained by sleeping.
+// plan sets the wait before the next send or lookup, or ends the call with the time when nothing is gained by sleeping. The ladder is the
+// whole budget: one step fewer than the attempts, and no write follows another without one.
 func (o *operation) plan(d decision) (decision, bool) {
-	if d.then == StepResend && o.writes >= o.config.maxAttempts {
-		return o.exhausted(d), true
-	}
 	wait := o.nextStep()
 	if wait == backoff.Stop {
 		return o.exhausted(d), true
@@ -285,11 +283,9 @@ func (o *operation) exhausted(d decision) decision {
 	return d
 }
 
+// expired ends with a person: the provider may have forgotten a key that it may have used.
 func (o *operation) expired(d decision) decision {
 	d.then = StepStop
-	if !o.uncertain {
-		return d
-	}
 	d.effect, d.disposition, d.reason, d.next = Unknown, NeedsManualReview, ReasonKeyExpired, NextReview
 	d.retryAfter, d.marks = 0, appendMark(d.marks, ErrOutcomeUnknown)
 	return d
@@ -300,12 +296,7 @@ func (o *operation) nextStep() time.Duration {
 	if o.ladder == nil {
 		exponential := backoff.NewExponentialBackOff(backoff.WithInitialInterval(firstStep), backoff.WithMultiplier(2),
 			backoff.WithRandomizationFactor(0), backoff.WithMaxInterval(lastStep), backoff.WithMaxElapsedTime(0))
-		o.ladder = exponential
-		if budget := uint64(o.config.maxAttempts) - 1; budget > 0 { //nolint:gosec // checked to be at least 1
-			o.ladder = backoff.WithMaxRetries(exponential, budget)
-		} else {
-			o.ladder = &backoff.StopBackOff{}
-		}
+		o.ladder = backoff.WithMaxRetries(exponential, uint64(o.config.maxAttempts)-1) //nolint:gosec // checked to be at least 1
 	}
 	step := o.ladder.NextBackOff()
 	if step != backoff.Stop {

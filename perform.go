@@ -159,6 +159,9 @@ func (o *operation) prepare(operation *Operation, params any) *Error {
 	if err != nil {
 		return err
 	}
+	if operation.Raw != nil && !operation.Name.isFree() {
+		return c.refuseParams(operation.Name, key, Unsupported("Operation", "is empty or a name of the SDK's own, expected a name for the write"))
+	}
 	if err := checkParams(params); err != nil {
 		return c.refuseParams(operation.Name, key, err)
 	}
@@ -181,13 +184,12 @@ func (o *operation) prepare(operation *Operation, params any) *Error {
 
 // rulesFor returns the rules of the operation; those of raw operations are listed under one name.
 func (c *Client) rulesFor(operation *Operation) (OperationRules, bool) {
-	if operation.Raw == nil {
-		rules, ok := c.profile.Operations[operation.Name]
-		return rules, ok
+	name := operation.Name
+	if operation.Raw != nil {
+		name = RawOperation
 	}
-	_, isTyped := c.profile.Operations[operation.Name]
-	rules, ok := c.profile.Operations[RawOperation]
-	return rules, ok && !isTyped && operation.Name != ""
+	rules, ok := c.profile.Operations[name]
+	return rules, ok
 }
 
 func (c *Client) rulesByName(name OperationName) *OperationRules {
@@ -302,7 +304,7 @@ func (o *operation) proceed(ctx context.Context, record *Record) decision {
 		case d.then == StepLookUp:
 			d = o.lookUpUntilKnown(ctx, d)
 		case d.then == StepResend && o.isPastWindow(0):
-			return o.expired(decision{disposition: RetryLater, next: NextReconcile, effect: Unknown})
+			return o.expired(decision{})
 		case d.then == StepResend:
 			d = o.send(ctx)
 		default:

@@ -203,7 +203,7 @@ type Answer struct {
 // RawParams is an operation that the SDK has no types for: the escape for a provider's further writes, with the same
 // guarantees as every other operation.
 type RawParams struct {
-	// Operation names the write in errors and in the journal, for instance "credit_notes.create". It must not be
+	// Operation names the write in errors and in the journal, for instance "credit_notes.create". It must not be empty, nor
 	// the name of one of the SDK's own operations.
 	Operation OperationName
 	// Path is the path below the provider's base URL, for instance "/v1/credit-notes".

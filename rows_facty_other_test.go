@@ -154,6 +154,10 @@ func TestRowsFactyPaymentCancelIsNeverResent(t *testing.T) {
 			fact: "409: nothing is sent", on: on, answers: then(answer(409, "")), sends: []float64{0}, want: unknownOutcome(unavez.NextReconcile, 1).http(409, ""),
 		},
 		{fact: "refused dial is sent again", on: on, answers: then(noConnection(), answer(200, `{}`)), sends: []float64{0, 1}, want: aDocument()},
+		{
+			fact: "again after a lost one: a person decides", on: on, before: endedWith(caseOf(t, atFacty, on), unavez.ErrOutcomeUnknown, lostAnswer()),
+			want: review(unavez.Unknown, unavez.ReasonOutcomeUnknown, unavez.NextReview).marked(unavez.ErrOutcomeUnknown).with(explains("sat-status")),
+		},
 	})
 }
 

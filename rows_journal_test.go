@@ -220,6 +220,24 @@ func TestRowsCreateAgainAfterNotSentSendsWithoutALookup(t *testing.T) {
 	}
 }
 
+func TestRowsNoConnectionAfterAnEarlierAnswerIsNotExecutedAndNotNotSent(t *testing.T) {
+	t.Parallel()
+	for _, provider := range allProviders() {
+		c := mainCase(t, provider)
+		once := []unavez.CallOption{unavez.WithMaxAttempts(1)}
+		runRows(t, provider, []row{
+			{
+				fact: "429 in an earlier call", before: endedWith(c, unavez.ErrRetryLater, repeated(5, slow())...), options: once, answers: then(noConnection()),
+				sends: []float64{0}, want: retryLater(unavez.NotExecuted, unavez.NextResend, 1),
+			},
+			{
+				fact: "no connection in an earlier call", before: endedWith(c, unavez.ErrRetryLater, repeated(5, noConnection())...), options: once,
+				answers: then(noConnection()), sends: []float64{0}, want: retryLater(unavez.NotSent, unavez.NextResend, 1),
+			},
+		})
+	}
+}
+
 func TestRowsAKeyHeldByAnotherClientIsRetryLater(t *testing.T) {
 	t.Parallel()
 	for _, provider := range allProviders() {

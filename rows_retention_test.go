@@ -71,6 +71,31 @@ func TestRowsRetentionWindow(t *testing.T) {
 	}
 }
 
+// The window closes five minutes and one attempt's timeout before the provider forgets the key: a request that is on its way then, or a
+// clock that differs a little, does no harm.
+func TestRowsRetentionWindowClosesFiveMinutesAndOneTimeoutEarly(t *testing.T) {
+	t.Parallel()
+	const timeout = 17 * time.Second
+	for provider, retention := range map[string]time.Duration{atIpsofactura: 96 * time.Hour, atPayouts: 24 * time.Hour} {
+		c := mainCase(t, provider)
+		last := retention - 5*time.Minute - timeout
+		for ago, sends := range map[time.Duration]int{last - 1: 1, last: 0} {
+			synctest.Test(t, func(t *testing.T) {
+				b := newMock(t, provider).play(lostAnswer())
+				_, err := c.do(t.Context(), b.client, testKey, unavez.WithMaxAttempts(1))
+				require.ErrorIs(t, err, unavez.ErrOutcomeUnknown)
+				time.Sleep(ago)
+				b.play(answer(201, c.success))
+				_, err = c.do(t.Context(), b.client, testKey, unavez.WithTimeout(timeout))
+				require.Len(t, b.writes(), 1+sends, "%s, %s after the first write: %v", provider, ago, err)
+				if sends == 0 {
+					require.ErrorIs(t, err, unavez.ErrNeedsManualReview)
+				}
+			})
+		}
+	}
+}
+
 // keyExpired is how an unresolved operation ends past the window: its outcome is still unknown, and only a person can go on.
 func keyExpired() want {
 	return review(unavez.Unknown, unavez.ReasonKeyExpired, unavez.NextReview).marked(unavez.ErrOutcomeUnknown)

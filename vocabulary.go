@@ -115,6 +115,16 @@ const (
 	anyReconcile OperationName = "reconcile"
 )
 
+// isFree reports whether a write without types may have the name: one that the SDK does not use itself.
+func (n OperationName) isFree() bool {
+	switch n {
+	case "", InvoiceCreate, InvoiceStampXML, InvoiceCancel, PaymentCreate, PaymentStamp, PaymentCancel, RetentionCreate, PayoutCreate,
+		RawOperation, invoiceFind, anyReconcile:
+		return false
+	}
+	return true
+}
+
 // kind groups the operations whose outcome has one type.
 func (n OperationName) kind() string {
 	switch n {
