@@ -74,7 +74,8 @@ type OperationRules struct {
 	Retention time.Duration
 	// EmptyProves says that an empty list is documented as "never arrived".
 	EmptyProves bool
-	// FailedNext is the step after a row that says failed, FailedHint what a person must know to take it.
+	// FailedNext is the step after a row of a lookup that says failed, FailedHint what a person must know to take it. Empty where the
+	// page lists no such word.
 	FailedNext Next
 	FailedHint string
 	// Hint is a sentence for a person when the outcome stays unknown, for instance where to look.

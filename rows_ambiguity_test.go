@@ -73,6 +73,7 @@ func TestRowsAListedVerdictOnThePayloadIsTrustedAfterAnUnknownOutcome(t *testing
 	t.Parallel()
 	runRows(t, atIpsofactura, []row{
 		verdictRow(answer(400, errorBody(atIpsofactura, "VALIDATION_ERROR")), "VALIDATION_ERROR", unavez.NextFixNewKey),
+		verdictRow(answer(400, errorBody(atIpsofactura, "OTHER")), "OTHER", unavez.NextFixNewKey),
 		verdictRow(answer(422, errorBody(atIpsofactura, "CFDI40147")), "CFDI40147", unavez.NextFixNewKey),
 		verdictRow(answer(404, errorBody(atIpsofactura, "NOT_FOUND")), "NOT_FOUND", unavez.NextFixNewKey),
 	})
@@ -82,6 +83,7 @@ func TestRowsAListedVerdictOnThePayloadIsTrustedAfterAnUnknownOutcome(t *testing
 	})
 	runRows(t, atPayouts, []row{
 		verdictRow(answer(400, errorBody(atPayouts, "validation_error")), "validation_error", unavez.NextFixNewKey),
+		verdictRow(answer(422, errorBody(atPayouts, "validation_error")), "validation_error", unavez.NextFixNewKey),
 		verdictRow(answer(200, `{"id":"po_1","status":"failed"}`), "", unavez.NextFixNewKey),
 	})
 }

@@ -245,6 +245,11 @@ func TestRowsFactyEmptyList(t *testing.T) {
 			fact: "then a listed verdict on the resend is trusted", sends: []float64{0, 1}, looks: []float64{0, 1},
 			answers: then(lostAnswer(), empties, answer(422, `{"fieldErrors":{"items":"x"}}`)), want: refused(unavez.NotExecuted, unavez.NextFixSameKey).http(422, ""),
 		},
+		{
+			fact: "then a 422 that names no field is no listed verdict", sends: []float64{0, 1}, looks: []float64{0, 1},
+			answers: then(lostAnswer(), empties, answer(422, errorBody(atFacty, "VALIDATION_ERROR"))),
+			want:    unknownOutcome(unavez.NextReconcile, 1).http(422, "VALIDATION_ERROR"),
+		},
 	})
 }
 

@@ -30,12 +30,12 @@ func operations() map[unavez.OperationName]unavez.OperationRules {
 		unavez.PaymentStamp:    other,
 		unavez.RetentionCreate: other,
 		unavez.InvoiceCancel: {
-			Ambiguity: unavez.AmbiguityLookUp, Retention: retention, FailedNext: unavez.NextReview,
+			Ambiguity: unavez.AmbiguityLookUp, Retention: retention,
 			Hint: "a cancellation takes no documented key: read the invoice's sat-status, and cancel again only if it is still valid.",
 		},
 		unavez.PaymentCancel: {
-			Ambiguity: unavez.AmbiguityStop, FailedNext: unavez.NextReview,
-			Hint: "a cancellation takes no documented key: read the sat-status of the payment's complement in Facty's console.",
+			Ambiguity: unavez.AmbiguityStop,
+			Hint:      "a cancellation takes no documented key: read the sat-status of the payment's complement in Facty's console.",
 		},
 	}
 }

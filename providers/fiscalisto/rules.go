@@ -9,7 +9,7 @@ import (
 // operations are the writes of Fiscalisto. What stamps is answered under its key for ever, so a resend never ends being safe.
 func operations() map[unavez.OperationName]unavez.OperationRules {
 	stamp := unavez.OperationRules{
-		Ambiguity: unavez.AmbiguityResend, Retention: unavez.Forever, FailedNext: unavez.NextReview,
+		Ambiguity: unavez.AmbiguityResend, Retention: unavez.Forever,
 		Hint: "the same request under the same key shows what became of it, however late.",
 	}
 	return map[unavez.OperationName]unavez.OperationRules{

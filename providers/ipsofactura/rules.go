@@ -14,7 +14,7 @@ const retention = 96 * time.Hour
 // which therefore counts as never arrived.
 func operations() map[unavez.OperationName]unavez.OperationRules {
 	write := unavez.OperationRules{
-		Ambiguity: unavez.AmbiguityResend, Retention: retention, EmptyProves: true, FailedNext: unavez.NextReview,
+		Ambiguity: unavez.AmbiguityResend, Retention: retention, EmptyProves: true,
 		Hint: "never try another key or another folio: ask for the document by issuer, series and folio, or give Ipsofactura's support the key.",
 	}
 	return map[unavez.OperationName]unavez.OperationRules{

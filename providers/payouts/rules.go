@@ -14,7 +14,7 @@ const retention = 24 * time.Hour
 func operations() map[unavez.OperationName]unavez.OperationRules {
 	return map[unavez.OperationName]unavez.OperationRules{
 		unavez.PayoutCreate: {
-			Ambiguity: unavez.AmbiguityResend, Retention: retention, FailedNext: unavez.NextReview,
+			Ambiguity: unavez.AmbiguityResend, Retention: retention,
 			Hint: "the same request under the same key shows what became of it within a day; never pay the same debt with another quote meanwhile.",
 		},
 	}

@@ -1,0 +1,90 @@
+package unavez_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/unavez/unavez"
+)
+
+// TestRowsAPersonIsToldWhatThePageSays holds Explain against the sentence of the page that decided, also where another rule
+// would have decided the same.
+func TestRowsAPersonIsToldWhatThePageSays(t *testing.T) {
+	t.Parallel()
+	type said struct {
+		status int
+		code   string
+		says   string
+	}
+	const created = 201
+	for provider, rows := range map[string][]said{
+		atFacty: {
+			{400, "X", "correct it and send it under the same key"},
+			{401, "UNAUTHORIZED", "API key is missing or wrong"},
+			{403, "MISSING_SCOPE", "lacks a right, or belongs to another organisation"},
+			{402, "INSUFFICIENT_TIMBRES", "no stamps left"},
+			{422, "X", "correct it and send it under the same key"},
+			{429, "RATE_LIMITED", "the one answer after which the same request is sent again"},
+		},
+		atIpsofactura: {
+			{422, "IDEMPOTENCY_KEY_REUSED", "another body, and nothing ran"},
+			{400, "VALIDATION_ERROR", "header and body name different keys"},
+			{400, "X", "refused for what it holds"},
+			{404, "X", "does not exist"},
+			{422, "X", "the document was refused for what it holds"},
+			{409, "DUPLICATE_IN_PROGRESS", "still in progress"},
+			{401, "X", "credentials were refused; the key is free again"},
+			{402, "X", "limit of the trial"},
+			{403, "X", "not active and can be activated"},
+			{408, "X", "the server gave up waiting"},
+			{429, "X", "too many requests; the key is free again"},
+			{500, "X", "not kept with the key"},
+			{503, "X", "not kept with the key"},
+			{503, "STAMPING_OUTCOME_UNKNOWN", "never another key or folio"},
+		},
+		atFiscalisto: {
+			{400, "idempotency_key_missing", "drops the header Idempotency-Key"},
+			{400, "idempotency_key_invalid", "8 to 255 ASCII characters"},
+			{202, "", "has not answered yet"},
+			{409, "request_in_progress", "still stamping"},
+			{409, "idempotency_key_reused", "another body or for another route"},
+			{422, "invoice_invalid", "never reached the PAC"},
+			{422, "invoice_rejected", "a corrected one takes a new key"},
+			{402, "X", "no stamps are left"},
+			{403, "X", "lacks a right; the answer stays the same"},
+			{400, "X", "correct it and send it under the same key"},
+			{429, "X", "too many requests"},
+			{500, "X", "never stamps twice"},
+		},
+		atPayouts: {
+			{409, "idempotency_key_reused", "another order of the members"},
+			{409, "idempotency_request_in_flight", "has not ended"},
+			{409, "quote_already_consumed", "a payout for this quote exists"},
+			{502, "provider_error", "an upstream provider failed"},
+			{503, "no_provider_available", "nobody can pay at the moment"},
+			{429, "rate_limited", "more slowly"},
+			{400, "X", "under a new key, for its body changes"},
+			{422, "X", "under a new key, for its body changes"},
+			{created, "failed", "another quote under a new key"},
+			{created, "unknown", "under no key and no quote"},
+			{401, "X", "credentials were refused"},
+			{402, "X", "nothing left"},
+			{403, "X", "lacks a right"},
+			{409, "X", "not documented"},
+			{302, "", "never followed"},
+		},
+	} {
+		for _, row := range rows {
+			body := errorBody(provider, row.code)
+			if row.status == created {
+				body = `{"id":"po_1","status":"` + row.code + `"}`
+			}
+			b := newMock(t, provider).play(answer(row.status, body))
+			_, err := mainCase(t, provider).do(t.Context(), b.client, testKey, unavez.WithMaxAttempts(1))
+			told := requireError(t, err).Explain()
+			require.Contains(t, strings.Join(strings.Fields(told), " "), row.says, "%s %d %s", provider, row.status, row.code)
+		}
+	}
+}
