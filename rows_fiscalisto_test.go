@@ -54,15 +54,15 @@ func TestRowsFiscalistoAnswers(t *testing.T) {
 		},
 		{
 			fact: "400 idempotency_key_invalid", answers: once(400, "idempotency_key_invalid"), sends: []float64{0},
-			want: no("", 400, "idempotency_key_invalid").marked(unavez.ErrKeyInvalid),
+			want: no(unavez.NextFixNewKey, 400, "idempotency_key_invalid").marked(unavez.ErrKeyInvalid),
 		},
 		{
 			fact: "400 idempotency_key_missing", answers: once(400, "idempotency_key_missing"), sends: []float64{0},
-			want: no("", 400, "idempotency_key_missing").marked(unavez.ErrNoIdempotencyKey),
+			want: no(unavez.NextResend, 400, "idempotency_key_missing").marked(unavez.ErrNoIdempotencyKey),
 		},
 		{
 			fact: "422 idempotency_key_missing, as its status is not given", answers: once(422, "idempotency_key_missing"), sends: []float64{0},
-			want: no("", 422, "idempotency_key_missing").marked(unavez.ErrNoIdempotencyKey),
+			want: no(unavez.NextResend, 422, "idempotency_key_missing").marked(unavez.ErrNoIdempotencyKey),
 		},
 		{fact: "400 takes the same key", answers: once(400, ""), sends: []float64{0}, want: no(unavez.NextFixSameKey, 400, "")},
 		{fact: "404 takes the same key", answers: once(404, ""), sends: []float64{0}, want: no(unavez.NextFixSameKey, 404, "")},

@@ -34,6 +34,7 @@ type contender struct {
 func peers() []contender {
 	return []contender{
 		{"net-http", bare},
+		{"net-http-timeout", bareWithTimeout},
 		{"go-retryablehttp", retryable},
 		{"stripe-go", viaStripe},
 		{"unavez", viaSDK},
@@ -78,8 +79,13 @@ func TestEveryClientReadsTheAnswer(t *testing.T) {
 	}
 }
 
-func bare(_ testing.TB, at place) post {
-	client := &http.Client{Transport: at.transport}
+func bare(_ testing.TB, at place) post { return viaNetHTTP(at, 0) }
+
+// bareWithTimeout is what the providers' pages ask for: nobody should wait for ever.
+func bareWithTimeout(_ testing.TB, at place) post { return viaNetHTTP(at, 30*time.Second) }
+
+func viaNetHTTP(at place, timeout time.Duration) post {
+	client := &http.Client{Transport: at.transport, Timeout: timeout}
 	return func(ctx context.Context, i int) (string, error) {
 		data, err := json.Marshal(newBody(key(i)))
 		if err != nil {

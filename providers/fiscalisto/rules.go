@@ -35,7 +35,7 @@ func rules() []unavez.Rule {
 		// What a key is answered. 201 with the document needs no row: its uuid is the proof.
 		{
 			Status: http.StatusAccepted, Effect: unavez.Unknown, Then: unavez.StepResend,
-			Disposition: unavez.RetryLater, Next: unavez.NextResend, Marks: unavez.ErrOutcomeUnknown,
+			Disposition: unavez.RetryLater, Next: unavez.NextResend,
 			Says: "the PAC has not answered yet: wait and send the same request under the same key.",
 		},
 		{

@@ -94,7 +94,7 @@ func rules() []unavez.Rule {
 		// The special case: this 503 does keep the key.
 		{
 			Status: http.StatusServiceUnavailable, Code: "STAMPING_OUTCOME_UNKNOWN", Effect: unavez.Unknown, Then: unavez.StepResend,
-			Disposition: unavez.RetryLater, Next: unavez.NextResend, Marks: unavez.ErrOutcomeUnknown,
+			Disposition: unavez.RetryLater, Next: unavez.NextResend,
 			Says: "the document may exist at SAT and Ipsofactura is finding out: wait as asked, then the same key, and never another key or folio.",
 		},
 	}
