@@ -101,7 +101,7 @@ func TestRowsReusedKeyIsNeverSentAgain(t *testing.T) {
 		c := mainCase(t, provider)
 		code := codeIn(provider, reused)
 		isRefused := refused(unavez.NotExecuted, unavez.NextReconcile).http(reused.status, code).marked(unavez.ErrKeyReused)
-		isReview := review(unavez.Unknown, unavez.ReasonKeyReused, "").http(reused.status, code).marked(unavez.ErrKeyReused)
+		isReview := review(unavez.Unknown, unavez.ReasonKeyReused, unavez.NextReview).http(reused.status, code).marked(unavez.ErrKeyReused)
 		noNewKey := func(t *testing.T, e *unavez.Error) {
 			t.Helper()
 			require.NotContains(t, []unavez.Next{unavez.NextFixNewKey, unavez.NextResend}, e.Next, "neither another key nor a resend is suggested")

@@ -224,7 +224,7 @@ func TestRowsRedirectIsRefusedAndNamesTheHost(t *testing.T) {
 		for _, status := range []int{300, 301, 302, 303, 304, 305, 307, 308} {
 			rows = append(rows, row{
 				fact: strconv.Itoa(status), answers: then(answer(status, "", "Location: https://evil.example/steal?k=1")), sends: []float64{0},
-				want: refused(unavez.NotExecuted, "").http(status, "").saying("evil.example"),
+				want: refused(unavez.NotExecuted, unavez.NextResend).http(status, "").saying("evil.example"),
 			})
 		}
 		runRows(t, provider, rows)
@@ -289,7 +289,7 @@ func TestRowsOtherClientErrorsAreRefused(t *testing.T) {
 			for _, code := range []string{"", "SOME_CODE"} {
 				rows = append(rows, row{
 					fact: strconv.Itoa(status) + " with the code " + strconv.Quote(code), answers: then(answer(status, errorBody(provider, code))),
-					sends: []float64{0}, want: refused(unavez.NotExecuted, correctedNext(provider, status)).http(status, code),
+					sends: []float64{0}, want: refused(unavez.NotExecuted, correctedNext(provider)).http(status, code),
 				})
 			}
 		}
@@ -297,18 +297,13 @@ func TestRowsOtherClientErrorsAreRefused(t *testing.T) {
 	}
 }
 
-// correctedNext is the row "corrected request after a 4xx"; empty where no document decides.
-func correctedNext(provider string, status int) unavez.Next {
+// correctedNext is the row "corrected request after a 4xx".
+func correctedNext(provider string) unavez.Next {
 	switch provider {
-	case atFacty:
-		return unavez.NextFixSameKey
-	case atIpsofactura, atPayouts:
-		return unavez.NextFixNewKey
-	}
-	if status == 400 || status == 404 || status == 422 {
+	case atFacty, atFiscalisto:
 		return unavez.NextFixSameKey
 	}
-	return ""
+	return unavez.NextFixNewKey
 }
 
 func TestRowsServerErrorsAreUnknown(t *testing.T) {
@@ -364,7 +359,7 @@ func TestRowsMalformedAddressIsRefused(t *testing.T) {
 	client, err := unavez.New(malformedPath{newProvider(t, atFiscalisto, testHost)})
 	require.NoError(t, err)
 	_, err = mainCase(t, atFiscalisto).do(t.Context(), client, testKey)
-	refused(unavez.NotSent, "").require(t, nil, err)
+	refused(unavez.NotSent, unavez.NextFixSameKey).require(t, nil, err)
 }
 
 // malformedPath is a provider that encodes an address which is none.

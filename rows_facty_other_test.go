@@ -115,7 +115,7 @@ func TestRowsFactyCancel(t *testing.T) {
 			fact: "lost, then a word that is not listed", on: on, answers: then(lostAnswer(), sat("Cancelado sin aceptación")), sends: []float64{0}, looks: []float64{0},
 			want: review(unavez.Unknown, unavez.ReasonUnknownStatus, unavez.NextReview).http(200, ""),
 		},
-		{fact: "422 with fieldErrors", on: on, answers: then(answer(422, `{"fieldErrors":{"motivo":"x"}}`)), sends: []float64{0}, want: refused(unavez.NotExecuted, "").http(422, "")},
+		{fact: "422 with fieldErrors", on: on, answers: then(answer(422, `{"fieldErrors":{"motivo":"x"}}`)), sends: []float64{0}, want: refused(unavez.NotExecuted, unavez.NextFixSameKey).http(422, "")},
 	})
 }
 
@@ -213,7 +213,7 @@ func TestRowsFactyAllowRetryOnFailed(t *testing.T) {
 		{fact: "with the flag from the start", act: retrying(""), answers: then(answer(201, success)), sends: []float64{0}, want: aDocument()},
 		{
 			fact: "with the flag, while the outcome is unknown, another document is not sent", before: losingAtFacty, act: retrying("G01"),
-			want: review(unavez.Unknown, unavez.ReasonKeyReused, "").marked(unavez.ErrKeyReused),
+			want: review(unavez.Unknown, unavez.ReasonKeyReused, unavez.NextReconcile).marked(unavez.ErrKeyReused),
 		},
 		{
 			fact: "with the flag, while the outcome is unknown, what is recorded is looked up", before: losingAtFacty, act: retrying(""),

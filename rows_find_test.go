@@ -57,7 +57,7 @@ func TestRowsFactyFindAndGet(t *testing.T) {
 		findRow("a read that never answers is RetryLater", byID, repeated(5, answer(500, "")), []float64{0, 1, 3, 7, 15},
 			retryLater(unavez.NotExecuted, unavez.NextResend, 8).http(500, "")),
 		findRow("401", byID, then(answer(401, "")), once, refused(unavez.NotExecuted, unavez.NextResend).http(401, "").marked(unavez.ErrUnauthorized)),
-		findRow("redirect is not followed", byID, then(answer(302, "", "Location: https://evil.example/")), once, refused(unavez.NotExecuted, "").http(302, "")),
+		findRow("redirect is not followed", byID, then(answer(302, "", "Location: https://evil.example/")), once, refused(unavez.NotExecuted, unavez.NextResend).http(302, "")),
 		findRow("HTML teaches nothing", byID, then(answer(200, "<html/>")), once, retryLater(unavez.NotExecuted, unavez.NextResend, 1).http(200, "")),
 	})
 }

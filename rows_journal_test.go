@@ -86,7 +86,7 @@ func TestRowsCreateAgainWhileTheOutcomeIsUnknown(t *testing.T) {
 	for _, provider := range allProviders() {
 		runRows(t, provider, []row{{
 			fact: "other bytes are for a person, without I/O", before: unresolved(mainCase(t, provider)), act: corrected(provider),
-			want: review(unavez.Unknown, unavez.ReasonKeyReused, "").marked(unavez.ErrKeyReused),
+			want: review(unavez.Unknown, unavez.ReasonKeyReused, unavez.NextReconcile).marked(unavez.ErrKeyReused),
 		}})
 	}
 }
@@ -157,11 +157,11 @@ func TestRowsCreateAgainInReviewSendsNothing(t *testing.T) {
 			{fact: "after a conflict and a restart", before: inReview(c), act: afterRestart(c), want: conflict},
 			{
 				fact: "after a conflict with other bytes", before: inReview(c), act: corrected(provider),
-				want: review(unavez.Unknown, unavez.ReasonKeyReused, "").marked(unavez.ErrKeyReused),
+				want: review(unavez.Unknown, unavez.ReasonKeyReused, unavez.NextReconcile).marked(unavez.ErrKeyReused),
 			},
 			{
 				fact: "after a reused key", before: lostThenReused,
-				want: review(unavez.Unknown, unavez.ReasonKeyReused, "").http(reusedAnswers()[provider].status, codeIn(provider, reusedAnswers()[provider])).marked(unavez.ErrKeyReused),
+				want: review(unavez.Unknown, unavez.ReasonKeyReused, unavez.NextReview).http(reusedAnswers()[provider].status, codeIn(provider, reusedAnswers()[provider])).marked(unavez.ErrKeyReused),
 			},
 		})
 	}
@@ -204,7 +204,7 @@ func TestRowsCreateAfterNeverArrivedSendsTheSameBytes(t *testing.T) {
 		{fact: "the same bytes", before: neverArrived, answers: then(answer(201, success)), sends: []float64{0}, want: aDocument()},
 		{
 			fact: "other bytes are not sent", before: neverArrived, act: corrected(atFacty),
-			want: review(unavez.Unknown, unavez.ReasonKeyReused, "").marked(unavez.ErrKeyReused),
+			want: review(unavez.Unknown, unavez.ReasonKeyReused, unavez.NextReconcile).marked(unavez.ErrKeyReused),
 		},
 	})
 }

@@ -162,8 +162,8 @@ func TestRowsLedgerNothingIsExecutedAndTheCallerIsTold(t *testing.T) {
 			check func(t *testing.T, e *unavez.Error)
 		}{
 			{"401", sandbox.Status(401, ""), refused(unavez.NotExecuted, unavez.NextResend).http(401, "").marked(unavez.ErrUnauthorized), code(0)},
-			{"redirect to the same host", sandbox.Redirect(301, "/authenticated/acme/invoices"), refused(unavez.NotExecuted, "").http(301, ""), nil},
-			{"redirect to another host", sandbox.Redirect(307, "https://evil.example/"), refused(unavez.NotExecuted, "").http(307, ""), nil},
+			{"redirect to the same host", sandbox.Redirect(301, "/authenticated/acme/invoices"), refused(unavez.NotExecuted, unavez.NextResend).http(301, ""), nil},
+			{"redirect to another host", sandbox.Redirect(307, "https://evil.example/"), refused(unavez.NotExecuted, unavez.NextResend).http(307, ""), nil},
 			{"429 with a long Retry-After", sandbox.TooMany("3600"), retryLater(unavez.NotExecuted, unavez.NextResend, 3600).http(429, ""), code(1)},
 		} {
 			t.Run(provider+"/"+r.fact, func(t *testing.T) {

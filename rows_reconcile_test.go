@@ -162,7 +162,7 @@ func TestRowsReconcileOfAnotherKindSendsNothing(t *testing.T) {
 		act: func(ctx context.Context, b *mockBundle, options ...unavez.CallOption) (*result, error) {
 			return reconcilePayment(ctx, b.client, testKey, options...)
 		},
-		want: review(unavez.Unknown, unavez.ReasonKeyReused, "").marked(unavez.ErrKeyReused),
+		want: review(unavez.Unknown, unavez.ReasonKeyReused, unavez.NextReconcile).marked(unavez.ErrKeyReused),
 	}})
 }
 
@@ -200,7 +200,7 @@ func TestRowsReconcileBySendingTheRecordedBytes(t *testing.T) {
 			{fact: "lost again and again", before: losing(c), act: reconcile, answers: repeated(5, lostAnswer()), sends: []float64{0, 1, 3, 7, 15}, want: unknown},
 			{
 				fact: "WithLookupOnly sends nothing", before: losing(c), act: reconcile, options: []unavez.CallOption{unavez.WithLookupOnly()},
-				want: unknownOutcome("", afterLoss(provider, 1)),
+				want: unknownOutcome(unavez.NextReconcile, afterLoss(provider, 1)),
 			},
 			{
 				fact: "an operation that waits for a person is not sent", before: inReview(c), act: reconcile,

@@ -189,9 +189,7 @@ func (w want) require(t *testing.T, got *result, err error) {
 	require.Equal(t, w.disposition, e.Disposition, "disposition of: %s", err)
 	require.Equal(t, w.effect, e.Effect, "effect of: %s", err)
 	require.Equal(t, w.reason, e.Reason, "reason of: %s", err)
-	if w.next != "" {
-		require.Equal(t, w.next, e.Next, "next of: %s", err)
-	}
+	require.Equal(t, w.next, e.Next, "next of: %s", err)
 	require.Equal(t, w.after, e.RetryAfter, "retry after of: %s", err)
 	require.Equal(t, w.status, e.HTTPStatus, "status of: %s", err)
 	require.Equal(t, w.code, e.Code, "code of: %s", err)
