@@ -80,6 +80,11 @@ func TestRowsAListedVerdictOnThePayloadIsTrustedAfterAnUnknownOutcome(t *testing
 	runRows(t, atFiscalisto, []row{
 		verdictRow(answer(422, errorBody(atFiscalisto, "invoice_invalid")), "invoice_invalid", unavez.NextFixSameKey),
 		verdictRow(answer(422, errorBody(atFiscalisto, "invoice_rejected")), "invoice_rejected", unavez.NextFixNewKey),
+		{
+			fact: "422 with a code that the page does not list is no verdict", sends: []float64{0, 1},
+			answers: then(lostAnswer(), answer(422, errorBody(atFiscalisto, "another_code"))),
+			want:    unknownOutcome(unavez.NextResend, 1).http(422, "another_code"),
+		},
 	})
 	runRows(t, atPayouts, []row{
 		verdictRow(answer(400, errorBody(atPayouts, "validation_error")), "validation_error", unavez.NextFixNewKey),

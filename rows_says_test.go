@@ -1,6 +1,8 @@
 package unavez_test
 
 import (
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,10 +83,68 @@ func TestRowsAPersonIsToldWhatThePageSays(t *testing.T) {
 			if row.status == created {
 				body = `{"id":"po_1","status":"` + row.code + `"}`
 			}
-			b := newMock(t, provider).play(answer(row.status, body))
-			_, err := mainCase(t, provider).do(t.Context(), b.client, testKey, unavez.WithMaxAttempts(1))
-			told := requireError(t, err).Explain()
-			require.Contains(t, strings.Join(strings.Fields(told), " "), row.says, "%s %d %s", provider, row.status, row.code)
+			require.Contains(t, explained(t, provider, answer(row.status, body)), row.says, "%s %d %s", provider, row.status, row.code)
+		}
+	}
+}
+
+func TestRowsAPersonIsNotToldWhatThePageSaysOfAnotherCode(t *testing.T) {
+	t.Parallel()
+	for status, says := range map[int]string{502: "upstream", 503: "nobody can pay", 429: "more slowly"} {
+		require.NotContains(t, explained(t, atPayouts, answer(status, errorBody(atPayouts, "another_code"))), says, "%d at payouts", status)
+	}
+}
+
+// explained is what a person is told after a write with one answer.
+func explained(t *testing.T, provider string, only reply) string {
+	t.Helper()
+	b := newMock(t, provider).play(only)
+	_, err := mainCase(t, provider).do(t.Context(), b.client, testKey, unavez.WithMaxAttempts(1))
+	return strings.Join(strings.Fields(requireError(t, err).Explain()), " ")
+}
+
+// orderedRules is a provider without lookups whose table may be written in the other order.
+type orderedRules struct {
+	unavez.Provider
+
+	isReversed bool
+}
+
+func (p orderedRules) Profile(environment unavez.Environment) (unavez.Profile, error) {
+	profile, err := p.Provider.Profile(environment)
+	if p.isReversed {
+		profile.Rules = slices.Clone(profile.Rules)
+		slices.Reverse(profile.Rules)
+	}
+	return profile, err
+}
+
+func TestRowsTheOrderOfATableDecidesNothing(t *testing.T) {
+	t.Parallel()
+	for _, provider := range allProviders() {
+		own := newProvider(t, provider, testHost)
+		profile, err := own.Profile(unavez.Test)
+		require.NoError(t, err)
+		for _, rule := range profile.Rules {
+			statuses := []int{rule.Status}
+			if rule.Status < 100 {
+				statuses = []int{rule.Status * 100, rule.Status*100 + 3, rule.Status*100 + 22}
+			}
+			for _, status := range statuses {
+				body := errorBody(provider, rule.Code)
+				if rule.Word != "" {
+					body = `{"id":"po_1","status":"` + rule.Word + `"}`
+				}
+				var told [2]string
+				for i, table := range []unavez.Provider{orderedRules{own, false}, orderedRules{own, true}} {
+					mock := newMock(t, provider).play(answer(status, body))
+					client, err := unavez.New(table, unavez.WithHTTPClient(&http.Client{Transport: mock.transport}), unavez.WithEnvironment(unavez.Test))
+					require.NoError(t, err)
+					_, err = mainCase(t, provider).do(t.Context(), client, testKey, unavez.WithMaxAttempts(1))
+					told[i] = requireError(t, err).Error() + requireError(t, err).Explain()
+				}
+				require.Equal(t, told[0], told[1], "%s %d %s %s", provider, status, rule.Code, rule.Word)
+			}
 		}
 	}
 }
