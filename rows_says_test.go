@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -145,6 +146,31 @@ func TestRowsTheOrderOfATableDecidesNothing(t *testing.T) {
 				}
 				require.Equal(t, told[0], told[1], "%s %d %s %s", provider, status, rule.Code, rule.Word)
 			}
+		}
+	}
+}
+
+func TestRowsEveryAttemptTellsWhatIsKnownOfIt(t *testing.T) {
+	t.Parallel()
+	for _, provider := range allProviders() {
+		for name, row := range map[string]struct {
+			reply  reply
+			effect unavez.Effect
+		}{
+			"408": {answer(408, ""), unavez.Unknown}, "409": {answer(409, errorBody(provider, "X")), unavez.Unknown},
+			"500": {answer(500, ""), unavez.Unknown}, "502": {answer(502, ""), unavez.Unknown}, "503": {answer(503, ""), unavez.Unknown},
+			"504": {answer(504, ""), unavez.Unknown}, "599": {answer(599, ""), unavez.Unknown}, "200 without a body": {answer(200, ""), unavez.Unknown},
+			"302": {answer(302, ""), unavez.NotExecuted}, "401": {answer(401, ""), unavez.NotExecuted}, "402": {answer(402, ""), unavez.NotExecuted},
+			"403": {answer(403, ""), unavez.NotExecuted}, "418": {answer(418, ""), unavez.NotExecuted}, "425": {answer(425, ""), unavez.NotExecuted},
+			"429": {answer(429, ""), unavez.NotExecuted}, "a lost answer": {lostAnswer(), unavez.Unknown}, "silence": {silence(), unavez.Unknown},
+			"no connection": {noConnection(), unavez.NotSent}, "a certificate": {untrusted(), unavez.NotSent},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				b := newMock(t, provider).play(row.reply, answer(403, "")) // the second one for the lookup
+				_, err := mainCase(t, provider).do(t.Context(), b.client, testKey, unavez.WithMaxAttempts(1))
+				first := requireError(t, err).Attempts[0]
+				require.Equal(t, row.effect, first.Effect, "%s at %s", name, provider)
+			})
 		}
 	}
 }
