@@ -131,12 +131,15 @@ func (f *flight) board(ctx context.Context, o *operation) bool {
 	return true
 }
 
-// leave reports whether nobody waits any more.
-func (f *flight) leave(o *operation) bool {
+// leave reports whether nobody waits any more, and ends the operation then: it must not find everybody gone and its context alive.
+func (f *flight) leave(o *operation, cause error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.aboard = slices.DeleteFunc(f.aboard, func(p passenger) bool { return p.owner == o })
 	f.isLeft = f.isLeft || len(f.aboard) == 0
+	if f.isLeft {
+		f.cancel(cause)
+	}
 	return f.isLeft
 }
 
@@ -254,8 +257,7 @@ func (c *Client) waitFor(ctx context.Context, f *flight, o *operation, asks ques
 		return f.answer()
 	case <-ctx.Done():
 	}
-	if f.leave(o) {
-		f.cancel(context.Cause(ctx))
+	if f.leave(o, context.Cause(ctx)) {
 		<-f.done
 		return f.answer()
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/unavez/unavez"
+	"github.com/unavez/unavez/sandbox"
 )
 
 func TestCallerThatLeftDoesNotKeepTheOthersAsleep(t *testing.T) {
@@ -277,4 +278,26 @@ func TestJournalThatHangsInExtendDoesNotHangTheCaller(t *testing.T) {
 		_ = requireError(t, err)
 		require.Less(t, time.Since(began), time.Minute, "the caller's deadline was 5 s, and a journal that hangs in Extend honours ctx")
 	})
+}
+
+// The property found it: an answer that was cut by the caller's end was followed by a wait of which nobody was left to hear.
+func TestNoWaitBeginsWhenTheLastCallerHasLeftDuringAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, provider := range allProviders() {
+		synctest.Test(t, func(t *testing.T) {
+			var waits atomic.Int32
+			b, c := newSandbox(t), mainCase(t, provider)
+			b.server.Script(sandbox.StallBody(0))
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(1500*time.Millisecond, cancel)
+			_, err := c.do(ctx, b.client(provider, unavez.WithObserver(func(_ context.Context, event unavez.Event) {
+				if event.Kind == unavez.EventWait {
+					waits.Add(1)
+				}
+			})), testKey)
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, unavez.ErrOutcomeUnknown)
+			require.Zero(t, waits.Load(), "waits begun at %s", provider)
+		})
+	}
 }

@@ -341,6 +341,9 @@ func addDurations(durations ...time.Duration) time.Duration {
 
 // sleep waits as planned, with the claim renewed. The error says that the wait did not end.
 func (o *operation) sleep(ctx context.Context) error {
+	if ctx.Err() != nil { // an answer that was cut because the last caller left is answered like one that came in time
+		return context.Cause(ctx)
+	}
 	if err := o.extendClaim(ctx); err != nil {
 		return err
 	}
