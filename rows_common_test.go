@@ -231,6 +231,36 @@ func TestRowsRedirectIsRefusedAndNamesTheHost(t *testing.T) {
 	}
 }
 
+func TestRowsRedirectToNoReadableHostIsRefusedAndNamesNone(t *testing.T) {
+	t.Parallel()
+	for _, provider := range allProviders() {
+		var rows []row
+		for _, location := range []string{
+			"", "/elsewhere", "elsewhere", "http://[::1", "http://%zz/", "https:///path", "mailto:a@example.com", "http://host name/", "http://ho\"st/",
+		} {
+			rows = append(rows, row{
+				fact: strconv.Quote(location), answers: then(answer(302, "", "Location: "+location)), sends: []float64{0},
+				want: refused(unavez.NotExecuted, unavez.NextResend).http(302, "").saying("host (none named)"),
+			})
+		}
+		runRows(t, provider, rows)
+	}
+}
+
+func TestRowsStatusOutsideHTTPIsForAPerson(t *testing.T) {
+	t.Parallel()
+	for _, provider := range allProviders() {
+		var rows []row
+		for _, status := range []int{600, 700, 999} {
+			rows = append(rows, row{
+				fact: strconv.Itoa(status), answers: then(answer(status, "")), sends: []float64{0},
+				want: review(unavez.Unknown, unavez.ReasonUnknownStatus, unavez.NextReview).http(status, ""),
+			})
+		}
+		runRows(t, provider, rows)
+	}
+}
+
 func TestRowsAnswersAboutTheCaller(t *testing.T) {
 	t.Parallel()
 	for _, provider := range allProviders() {
