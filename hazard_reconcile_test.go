@@ -199,6 +199,7 @@ func TestEmptyListIsBelievedWhereItIsDocumented(t *testing.T) {
 	t.Parallel()
 	for _, list := range []string{
 		`{"invoices":[]}`, ` { "invoices" : [ ] } `, `{"invoices":[],"next":null}`, `{"invoices":[],"next":""}`, `{"invoices":[],"hasMore":false}`,
+		`{"invoices":[],"meta":{"version":1}}`, `{"invoices":[],"links":{"self":"/invoices"}}`, `{"invoices":[],"pagination":null}`,
 		`{"invoices":[],"total":0}`, `{"invoices":[],"page":1,"totalPages":1}`, `{"x":1,"invoices":[]}`,
 	} {
 		for _, asking := range askings()[1:] {

@@ -48,7 +48,7 @@ func (c *Client) get(ctx context.Context, request *Request, timeout time.Duratio
 	}
 	httpRequest.Header = c.newHeader("", false)
 	response, err := c.http.Do(httpRequest)
-	if err != nil && x.answer == nil && x.err == nil {
+	if x.answer == nil && x.err == nil { // it ended above the attempt
 		x.err = err
 	}
 	if response != nil {
@@ -134,7 +134,7 @@ func (c *Client) readRow(intent *Intent, rows *Rows, found finding, row Object, 
 	state, isListed := rows.Words[fields.status]
 	proven := fields.proves(rows.Proof)
 	switch {
-	case intent.Key != "" && rows.Proof != ProofObject && c.profile.Document.namesAnotherKey(row, intent.Key):
+	case intent.Key != "" && c.profile.Document.namesAnotherKey(row, intent.Key):
 		found.state = foundMismatch // it was found by its identity, and names another key
 	case rows.Words == nil && proven, state == RowDone && proven:
 		found.state = foundDone
@@ -159,7 +159,7 @@ func (c *Client) readRow(intent *Intent, rows *Rows, found finding, row Object, 
 // list finds the array of rows. It is not ok when nothing has the documented shape, and not complete when a further page is named.
 func (r *Rows) list(body []byte, fields *Fields) (list string, isComplete, ok bool) {
 	body = bytes.Trim(body, jsonSpace)
-	if len(body) > 0 && body[0] == '[' {
+	if bytes.HasPrefix(body, []byte("[")) {
 		return string(body), true, r.takesBareList()
 	}
 	object, ok := ParseObject(body)

@@ -101,7 +101,11 @@ func TestRowsFactyCancel(t *testing.T) {
 		{fact: "lost, then Cancelado", on: on, answers: then(lostAnswer(), sat("Cancelado")), sends: []float64{0}, looks: []float64{0}, want: aDocument()},
 		{
 			fact: "lost, then Vigente: never sent again", on: on, answers: then(lostAnswer(), sat("Vigente")), sends: []float64{0}, looks: []float64{0},
-			want: unknownOutcome(unavez.NextReconcile, 1).http(200, "").with(explains(hint)),
+			want: unknownOutcome(unavez.NextReconcile, 1).http(200, "").with(explains(hint)).saying("the provider's record does not prove the outcome"),
+		},
+		{
+			fact: "lost, then No Encontrado: never sent again", on: on, answers: then(lostAnswer(), sat("No Encontrado")), sends: []float64{0}, looks: []float64{0},
+			want: unknownOutcome(unavez.NextReconcile, 1).http(200, "").with(explains(hint)).saying("the provider's record does not prove the outcome"),
 		},
 		{
 			fact: "lost, then a lookup that never answers", on: on, answers: then(lostAnswer(), repeated(5, lostAnswer())), sends: []float64{0}, looks: []float64{0, 1, 3, 7, 15},
