@@ -277,6 +277,10 @@ func TestRowsAwaitAsksUntilTheOutcomeIsKnown(t *testing.T) {
 			want: retryLater(unavez.Unknown, unavez.NextReconcile, 40).http(200, ""),
 		},
 		{
+			fact: "a wait of just the cap is slept", act: awaiting, options: []unavez.CallOption{unavez.WithMaxWait(2 * time.Second)},
+			answers: repeated(3, pending()), looks: []float64{0, 1, 3}, want: retryLater(unavez.Unknown, unavez.NextReconcile, 4).http(200, ""),
+		},
+		{
 			fact: "a deadline before the next look ends it at once", act: awaiting, deadline: 10 * time.Second, answers: repeated(4, pending()), looks: []float64{0, 1, 3, 7},
 			want: retryLater(unavez.Unknown, unavez.NextReconcile, 8).http(200, ""),
 		},

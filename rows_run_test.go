@@ -139,6 +139,20 @@ func (r row) run(t *testing.T, provider string) {
 	r.want.require(t, got, err)
 	if err != nil {
 		requireAttempts(t, requireError(t, err), b.all())
+		requireWaits(t, requireError(t, err).Attempts)
+	}
+}
+
+// requireWaits checks, in virtual time, that every attempt tells its number and how long it was waited for.
+func requireWaits(t *testing.T, attempts []unavez.Attempt) {
+	t.Helper()
+	for i, attempt := range attempts {
+		require.Equal(t, i+1, attempt.Number, "number of an attempt")
+		waited := time.Duration(0)
+		if i > 0 {
+			waited = attempt.At.Sub(attempts[i-1].At) - attempts[i-1].Duration
+		}
+		require.Equal(t, waited, attempt.Waited, "wait before attempt %d", i+1)
 	}
 }
 

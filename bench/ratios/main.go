@@ -59,7 +59,7 @@ func run() error {
 func measure(path string, count int, benchtime string) error {
 	var lines bytes.Buffer
 	for _, args := range [][]string{
-		{"-bench", "Post|CreateAtOnce|DoubleClick|DeriveKey|Encode|Classify|ParseObject", "-benchtime", benchtime, "-count", strconv.Itoa(count)},
+		{"-bench", "Post|Pair|CreateAtOnce|DoubleClick|DeriveKey|Encode|Classify|ParseObject", "-benchtime", benchtime, "-count", strconv.Itoa(count)},
 		{"-bench", "^BenchmarkMemory$", "-benchtime", "1000000x", "-count", "1"},
 	} {
 		args = append([]string{"test", "-tags", "openai", "-run", "^$", "-benchmem", "-timeout", "0"}, append(args, ".")...)

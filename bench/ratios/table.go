@@ -90,7 +90,7 @@ func tableOf(results []*result, about string) string {
 	}
 	b.WriteString("\n| benchmark | ns/op | spread | B/op | allocs/op | other |\n| --- | --: | --: | --: | --: | --- |\n")
 	for _, result := range results {
-		if strings.HasPrefix(result.name, "Post/") {
+		if strings.HasPrefix(result.name, "Post/") || strings.HasPrefix(result.name, "Pair/") {
 			continue
 		}
 		fmt.Fprintf(&b, "| %s | %s | ± %.0f %% | %s | %s | %s |\n", result.name, number(result, "ns/op"), result.spread("ns/op")/2,
@@ -105,15 +105,15 @@ func writePosts(b *strings.Builder, results []*result, at string) {
 	if bare == nil {
 		return
 	}
-	fmt.Fprintf(b, "\n| one write, %s | ns/op | spread | times bare | B/op | over bare | allocs/op | over bare |\n"+
+	fmt.Fprintf(b, "\n| one write, %s | ns/op | spread | times bare, in pairs | B/op | over bare | allocs/op | over bare |\n"+
 		"| --- | --: | --: | --: | --: | --: | --: | --: |\n", at)
 	for _, result := range results {
 		name, found := strings.CutPrefix(result.name, "Post/"+at+"/")
 		if !found {
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %s | ± %.0f %% | %.2f | %s | %+.0f | %s | %+.0f |\n", name, number(result, "ns/op"), result.spread("ns/op")/2,
-			ratio(result, bare, "ns/op"), number(result, "B/op"), difference(result, bare, "B/op"), number(result, "allocs/op"),
+		fmt.Fprintf(b, "| %s | %s | ± %.0f %% | %s | %s | %+.0f | %s | %+.0f |\n", name, number(result, "ns/op"), result.spread("ns/op")/2,
+			timesBare(results, at+"/"+name), number(result, "B/op"), difference(result, bare, "B/op"), number(result, "allocs/op"),
 			difference(result, bare, "allocs/op"))
 	}
 }
@@ -126,13 +126,14 @@ func number(r *result, unit string) string {
 	return strconv.FormatFloat(value, 'f', 0, 64)
 }
 
-func ratio(r, bare *result, unit string) float64 {
-	value, _ := r.median(unit)
-	base, _ := bare.median(unit)
-	if base == 0 {
-		return 0
+// timesBare is the ratio of the pairs, with how far its runs are apart.
+func timesBare(results []*result, name string) string {
+	pair := find(results, "Pair/"+name)
+	if pair == nil {
+		return ""
 	}
-	return value / base
+	value, _ := pair.median("x-bare")
+	return fmt.Sprintf("%.2f ± %.0f %%", value, pair.spread("x-bare")/2)
 }
 
 func difference(r, bare *result, unit string) float64 {
