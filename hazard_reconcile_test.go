@@ -1,6 +1,7 @@
 package unavez_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -289,5 +290,28 @@ func requireAgrees(t *testing.T, server *sandbox.Server, made *result, err error
 	default:
 		require.Nil(t, made, "a document that the ledger does not have")
 		require.Error(t, err)
+	}
+}
+
+// forgetful is a journal that has dropped the bytes of its requests.
+type forgetful struct{ unavez.Journal }
+
+func (j forgetful) Begin(ctx context.Context, intent unavez.Intent) (unavez.Record, error) {
+	record, err := j.Journal.Begin(ctx, intent)
+	record.Body = nil
+	return record, err
+}
+
+func TestReconcileWithoutTheRecordedBytesSendsNothingAndIsForAPerson(t *testing.T) {
+	t.Parallel()
+	for _, provider := range resenders() {
+		synctest.Test(t, func(t *testing.T) {
+			c, b := mainCase(t, provider), newMock(t, provider)
+			losing(c)(t, b)
+			sent := len(b.writes())
+			_, err := c.reconcile(t.Context(), b.newClient(unavez.WithJournal(forgetful{b.journal})), testKey)
+			require.Len(t, b.writes(), sent, "nothing is made up at %s", provider)
+			review(unavez.Unknown, unavez.ReasonNoRecord, unavez.NextReview).require(t, nil, err)
+		})
 	}
 }
