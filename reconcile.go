@@ -318,12 +318,8 @@ func (o *operation) afterEmpty(lost, empty decision) decision {
 	case lost.effect == Executed:
 		empty.reason, empty.next = ReasonStampedBefore, NextReview
 		return empty
-	case o.writes >= o.config.maxAttempts:
-		d := o.unlearned(empty, detailEmpty+" and no attempt is left")
-		d.keepsRecord = false
-		return o.exhausted(d)
 	}
-	return decision{then: StepResend, disposition: RetryLater, next: NextReconcile}
+	return decision{then: StepResend}
 }
 
 // pause waits before another lookup, or says how the call ends when it must not.
@@ -399,7 +395,7 @@ func (o *operation) findUntilRead(ctx context.Context, request *Request) (*docum
 		switch {
 		case found.state == foundDone:
 			return found.document, nil
-		case found.state == foundNothing && ctx.Err() == nil && (d.then == StepResend || d.then == StepAmbiguous):
+		case ctx.Err() == nil && (d.then == StepResend || d.then == StepAmbiguous):
 			d.marks, d.next, d.disposition = nil, NextResend, RetryLater
 			if ended, isOver := o.pause(ctx, d); isOver {
 				return nil, o.newError(ended)
@@ -413,7 +409,7 @@ func (o *operation) findUntilRead(ctx context.Context, request *Request) (*docum
 // unread says why a read has no document.
 func (o *operation) unread(ctx context.Context, found finding) decision {
 	d := found.answer
-	d.then, d.effect = StepStop, NotExecuted
+	d.effect = NotExecuted
 	switch {
 	case ctx.Err() != nil:
 		d.disposition, d.next, d.err = RetryLater, NextResend, context.Cause(ctx)

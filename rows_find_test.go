@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,6 +61,14 @@ func TestRowsFactyFindAndGet(t *testing.T) {
 		findRow("redirect is not followed", byID, then(answer(302, "", "Location: https://evil.example/")), once, refused(unavez.NotExecuted, unavez.NextResend).http(302, "")),
 		findRow("HTML teaches nothing", byID, then(answer(200, "<html/>")), once, retryLater(unavez.NotExecuted, unavez.NextResend, 1).http(200, "")),
 	})
+}
+
+func TestRowsReadThatTheCallerLeavesIsRetryLater(t *testing.T) {
+	t.Parallel()
+	left := findRow("during an answer", unavez.InvoiceRef{ID: "inv_1"}, then(silence()), []float64{0},
+		retryLater(unavez.NotExecuted, unavez.NextResend, 1).causedBy(context.DeadlineExceeded))
+	left.deadline, left.ends = 2*time.Second, 2
+	runRows(t, atFacty, []row{left})
 }
 
 func TestRowsLookupsAskWhereThePagesSay(t *testing.T) {

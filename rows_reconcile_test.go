@@ -2,6 +2,7 @@ package unavez_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,6 +152,52 @@ func TestRowsReconcileOfAnyKindSaysWhatItIs(t *testing.T) {
 			require.Equal(t, c.operation == unavez.RetentionCreate, outcome.Retention != nil)
 			require.Nil(t, outcome.Payout)
 			require.Nil(t, outcome.Cancellation)
+		})
+	}
+}
+
+func TestRowsReconcileOfAKeyOfWhichNothingIsKnown(t *testing.T) {
+	t.Parallel()
+	asking := func(ctx context.Context, b *mockBundle, options ...unavez.CallOption) (*result, error) {
+		outcome, err := b.client.Reconcile(ctx, testKey, options...)
+		if err != nil {
+			return nil, err
+		}
+		return invoiceResult(outcome.Invoice), nil
+	}
+	once := []float64{0}
+	runRows(t, atFacty, []row{
+		{fact: "stamped", act: asking, answers: then(stamped()), looks: once, want: aDocument()},
+		{fact: "pending", act: asking, answers: then(pending()), looks: once, want: retryLater(unavez.Unknown, unavez.NextReconcile, 1).http(200, "")},
+		{
+			fact: "failed: the same key is offered for invoices alone, and it may be none", act: asking, answers: then(failed()), looks: once,
+			want: review(unavez.NotExecuted, unavez.ReasonFailed, unavez.NextReview).http(200, ""),
+		},
+		{
+			fact: "an empty list proves nothing, as it may be no invoice", act: asking, answers: then(emptyList()), looks: once,
+			want: unknownOutcome(unavez.NextReconcile, 1).http(200, "").saying("does not document as proof"),
+		},
+		{
+			fact: "the caller leaves", act: asking, answers: then(silence()), looks: once, deadline: 2 * time.Second, ends: 2,
+			want: retryLater(unavez.Unknown, unavez.NextReconcile, 1).marked(unavez.ErrOutcomeUnknown).causedBy(context.DeadlineExceeded),
+		},
+	})
+}
+
+func TestRowsCauseOfACallerWhoLeavesALookupIsKept(t *testing.T) {
+	t.Parallel()
+	closing := errors.New("the shop closes")
+	for name, before := range map[string]func(*testing.T, *mockBundle){"without a record": nil, "with a record": losingAtFacty} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newMock(t, atFacty)
+			if before != nil {
+				before(t, b)
+			}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second, func() { cancel(closing) })
+			_, err := b.play(silence()).client.Invoices.Reconcile(ctx, testKey)
+			require.ErrorIs(t, err, closing, name)
+			require.ErrorIs(t, err, unavez.ErrRetryLater, name)
 		})
 	}
 }

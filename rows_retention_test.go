@@ -135,6 +135,10 @@ func TestRowsFactyWindowIsForAResendAndNotForALookup(t *testing.T) {
 	for _, ago := range hours(23, 25, 1000) {
 		rows = append(rows,
 			row{fact: "Reconcile after " + ago.String() + " asks", before: losingAt(c, ago), act: reconciling, answers: then(stamped()), looks: []float64{0}, want: aDocument()},
+			row{
+				fact: "Reconcile after " + ago.String() + " of an empty list", before: losingAt(c, ago), act: reconciling, answers: then(emptyList()), looks: []float64{0},
+				want: review(unavez.Unknown, unavez.ReasonNeverArrived, neverArrivedNext(ago)).http(200, ""),
+			},
 			row{fact: "Create after " + ago.String() + " asks first", before: losingAt(c, ago), answers: then(stamped()), looks: []float64{0}, want: aDocument()},
 			row{fact: "Create after " + ago.String() + " of a pending row asks again", before: losingAt(c, ago), answers: then(pending(), stamped()), looks: []float64{0, 1}, want: aDocument()},
 		)
@@ -150,6 +154,14 @@ func TestRowsFactyWindowIsForAResendAndNotForALookup(t *testing.T) {
 		},
 	)
 	runRows(t, atFacty, rows)
+}
+
+// neverArrivedNext is what follows an empty list: past the window the key protects nothing, so a person decides.
+func neverArrivedNext(ago time.Duration) unavez.Next {
+	if ago < 24*time.Hour {
+		return unavez.NextResend
+	}
+	return unavez.NextReview
 }
 
 func TestRowsAWaitThatWouldEndPastTheWindowIsNotSlept(t *testing.T) {

@@ -208,6 +208,7 @@ func (w want) require(t *testing.T, got *result, err error) {
 	require.Equal(t, w.status, e.HTTPStatus, "status of: %s", err)
 	require.Equal(t, w.code, e.Code, "code of: %s", err)
 	require.Equal(t, testKey, e.Key, "the error carries the key")
+	require.NotRegexp(t, `: [:,]|: *$|  |, ,`, err.Error(), "a part of the text is empty")
 	w.requireMarks(t, err)
 	for _, text := range w.texts {
 		require.Contains(t, err.Error(), text, "what the text names")

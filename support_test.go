@@ -428,7 +428,9 @@ func requireAttempts(tb testing.TB, e *unavez.Error, requests []sentRequest) {
 		require.Equal(tb, kind, e.Attempts[i].Kind, "kind of attempt %d", i+1)
 		if kind == unavez.AttemptWrite {
 			require.Equal(tb, request.IsSent, e.Attempts[i].Effect != unavez.NotSent, "effect of attempt %d", i+1)
+			continue
 		}
+		require.Equal(tb, unavez.NotExecuted, e.Attempts[i].Effect, "a lookup executes nothing")
 	}
 }
 
