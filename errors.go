@@ -194,7 +194,7 @@ func (e *Error) Explain() string {
 	lines := make([]string, 0, 6)
 	lines = append(lines, "What is known: "+e.explainKnown())
 	if e.Reason != "" {
-		lines = append(lines, "Why a person: "+explainReason(e.Reason))
+		lines = append(lines, "Why a person: "+e.explainReason())
 	}
 	if e.says != "" {
 		lines = append(lines, "The rule: "+e.says)

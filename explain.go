@@ -26,9 +26,12 @@ func explainEffect(effect Effect) string {
 	return "nothing about the effect."
 }
 
-func explainReason(reason Reason) string {
-	switch reason {
+func (e *Error) explainReason() string {
+	switch e.Reason {
 	case ReasonFailed:
+		if e.Effect == Unknown {
+			return "the provider's record of this key says failed, which may be from before this try."
+		}
 		return "the provider's record of this key says failed: no document was issued and the stamp was refunded."
 	case ReasonNeverArrived:
 		return "the provider has no record of this key."
@@ -55,7 +58,7 @@ func explainReason(reason Reason) string {
 	case ReasonOutcomeUnknown:
 		return "the provider itself does not know the outcome and says never to repeat it."
 	}
-	return string(reason)
+	return string(e.Reason)
 }
 
 func explainNext(next Next) string {

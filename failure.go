@@ -174,6 +174,10 @@ func (c *Client) recordedDecision(record *Record) decision {
 	case ReasonOutcomeUnknown, ReasonKeyExpired:
 		d.marks = append(d.marks, ErrOutcomeUnknown)
 	case ReasonFailed:
+		if result.Effect == Unknown {
+			d.marks, d.detail = append(d.marks, ErrOutcomeUnknown), d.detail+": "+detailFailedBefore
+			break
+		}
 		d.says = c.rulesByName(record.Operation).FailedHint
 	default:
 		c.recallRule(&d)

@@ -312,3 +312,37 @@ func TestGuardAgainstAnotherProviderKnowsAShortenedKey(t *testing.T) {
 		require.Error(t, err, "the same record is unresolved at the other provider, and this stamped it")
 	})
 }
+
+// A person's try of a failed key was lost while it waited in a queue: the row that still said failed was taken for its outcome, and other
+// bytes then got the document of that try.
+func TestRowThatFailedBeforeIsNotTheOutcomeOfAnotherTry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newSandbox(t)
+		b.server.Script(sandbox.PendingThenFail(0), sandbox.Queue(10*time.Second))
+		client := b.client(atFacty)
+		create := func(price unavez.Decimal, isTried bool) (*unavez.Invoice, error) {
+			params := invoiceParams(atFacty)
+			params.Items[0].UnitPrice, params.AllowRetryOnFailed = price, isTried
+			return client.Invoices.Create(t.Context(), params, unavez.WithIdempotencyKey(testKey), unavez.WithTimeout(time.Second))
+		}
+		_, err := create("100.00", false)
+		require.Equal(t, unavez.NotExecuted, requireError(t, err).Effect)
+
+		_, err = create("200.00", true)
+		require.Equal(t, unavez.Unknown, requireError(t, err).Effect, "the try is under way: %v", err)
+		require.ErrorIs(t, err, unavez.ErrOutcomeUnknown)
+
+		time.Sleep(20 * time.Second)
+		require.Equal(t, 1, b.server.Effects(testKey))
+		_, err = create("300.00", true)
+		require.ErrorIs(t, err, unavez.ErrKeyReused, "the document of the try is not that of other bytes")
+
+		found, err := client.Invoices.Reconcile(t.Context(), testKey)
+		require.NoError(t, err)
+		require.Equal(t, unavez.Decimal("464.00"), found.Total)
+		_, err = create("200.00", false)
+		require.NoError(t, err)
+		require.Equal(t, 1, b.server.Effects(testKey))
+	})
+}

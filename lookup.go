@@ -17,6 +17,8 @@ type finding struct {
 	uuid     string
 	// uuids are those of all rows that are ours, where there is more than one.
 	uuids []string
+	// mayBeOld says that a failed row may be from before the write.
+	mayBeOld bool
 	// answer holds status, code, message, request id and Retry-After of the lookup's own answer.
 	answer decision
 }
@@ -149,7 +151,7 @@ func (c *Client) readRow(intent *Intent, rows *Rows, found finding, row Object, 
 	case state == RowFailed && fields.uuid != "":
 		found.state = foundContradiction
 	case state == RowFailed:
-		found.state = foundFailed
+		found.state, found.mayBeOld = foundFailed, rows.FailedMayBeOld
 	case state == RowProvesNothing:
 		found.state = foundNoProof
 	}

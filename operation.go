@@ -43,6 +43,8 @@ type operation struct {
 	writes   int
 	// uncertain says that some attempt may have been executed, isLost that the answer to one never came.
 	uncertain, isLost bool
+	// mayBeUnderWay says that nothing has told what became of some write: it may still be executed.
+	mayBeUnderWay bool
 	// isCalledDone says that an answer called it done without showing the document.
 	isCalledDone bool
 	// hasReached says that the provider has answered some attempt: what follows is no longer "not sent".
@@ -200,6 +202,7 @@ func (o *operation) overAllAttempts(d decision) decision {
 	o.isCalledDone = o.isCalledDone || d.effect == Executed
 	o.uncertain = o.uncertain || o.isCalledDone || d.effect == Unknown
 	o.isLost = o.isLost || o.isCalledDone || d.effect == Unknown && !d.isInFlight()
+	o.mayBeUnderWay = o.mayBeUnderWay || d.effect == Unknown && !d.hasConflict
 	if o.uncertain && d.disposition == RetryLater {
 		d.effect = Unknown
 	}

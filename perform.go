@@ -272,7 +272,7 @@ func (o *operation) adopt(record *Record) {
 	}
 	o.isReconcile = o.intent.Reconciling
 	o.uncertain = record.MayBeExecuted() && record.Fingerprint == o.intent.Fingerprint
-	o.isLost = o.uncertain
+	o.isLost, o.mayBeUnderWay = o.uncertain, o.uncertain
 	o.hasReached = record.Result.Effect == NotExecuted
 	o.earlierWrites = record.Writes
 	if o.rules.Retention == Forever || o.rules.Retention == 0 {

@@ -169,6 +169,8 @@ type Rows struct {
 	Proof Proof
 	// MayBeAbsent says that a 404 means the same as an empty list.
 	MayBeAbsent bool
+	// FailedMayBeOld says that the write asks to try a failed key again, so that a row which says failed may be from before it.
+	FailedMayBeOld bool
 }
 
 // Echo is a member of a row and the text that it must equal. Numbers compare by their literal.

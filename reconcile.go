@@ -164,6 +164,8 @@ func (o *operation) lookUp(ctx context.Context, request *Request) finding {
 const (
 	detailPending = "the provider's record says that it is still in flight"
 	detailEmpty   = "the provider's list is empty"
+
+	detailFailedBefore = "the record that says failed may be from before this try, whose own outcome is unknown; only the same request may be tried again"
 )
 
 // conclude is the only code that maps a found state to an answer.
@@ -177,6 +179,9 @@ func (o *operation) conclude(found finding) decision {
 		d.disposition, d.next, d.detail = RetryLater, NextReconcile, detailPending
 		return d
 	case foundFailed:
+		if found.mayBeOld && o.mayBeUnderWay {
+			return d.failedBefore()
+		}
 		d.effect, d.disposition, d.reason, d.next = NotExecuted, NeedsManualReview, ReasonFailed, o.rules.FailedNext
 		d.says = o.rules.FailedHint
 		return d
@@ -209,6 +214,15 @@ func (o *operation) conclude(found finding) decision {
 	case foundNothing:
 	}
 	return o.unlearned(found.answer, "the lookup taught nothing")
+}
+
+// failedBefore is for a row that says failed after another try whose own outcome nobody knows: the try may still be under way. The same
+// bytes may be tried once more, since the key guards them; others must not take their place.
+func (d *decision) failedBefore() decision {
+	d.disposition, d.reason, d.next = NeedsManualReview, ReasonFailed, NextReview
+	d.marks = []error{ErrOutcomeUnknown}
+	d.detail = detailFailedBefore
+	return *d
 }
 
 // unlearned is for a lookup after which nobody knows more than before.
@@ -266,7 +280,7 @@ func (o *operation) askUntilKnown(ctx context.Context, request *Request, lost de
 		switch {
 		case d.document != nil, ctx.Err() != nil:
 			return o.orInterrupted(ctx, d)
-		case found.isWorthAsking(o.intent.RetriesFailed, before):
+		case found.isWorthAsking(before):
 			before = found.state
 			if ended, isOver := o.pause(ctx, d.asking(found.state)); isOver {
 				return ended
@@ -282,14 +296,14 @@ func (o *operation) askUntilKnown(ctx context.Context, request *Request, lost de
 
 // isWorthAsking reports whether a second look may show more: while it is pending, after a lookup that failed in passing, and once
 // after an empty list, or after a failed row that may be the one from before this attempt.
-func (f *finding) isWorthAsking(retriesFailed bool, before foundState) bool {
+func (f *finding) isWorthAsking(before foundState) bool {
 	switch f.state {
 	case foundPending:
 		return true
 	case foundEmpty:
 		return before != foundEmpty
 	case foundFailed:
-		return retriesFailed && before != foundFailed
+		return f.mayBeOld && before != foundFailed
 	case foundNothing:
 		return f.answer.then == StepResend || f.answer.then == StepAmbiguous
 	default:

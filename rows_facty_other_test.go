@@ -198,8 +198,34 @@ func TestRowsFactyAllowRetryOnFailed(t *testing.T) {
 			answers: then(lostAnswer(), failed(), stamped()), sends: []float64{0}, looks: []float64{0, 1}, want: aDocument(),
 		},
 		{
-			fact: "with the flag, failed again is for a person again", before: failing, act: retrying(""), answers: then(lostAnswer(), failed(), failed()), sends: []float64{0},
-			looks: []float64{0, 1}, want: review(unavez.NotExecuted, unavez.ReasonFailed, unavez.NextFixSameKey).http(200, ""),
+			fact: "with the flag and a lost answer, a row that says failed twice may be the one from before", before: failing, act: retrying(""),
+			answers: then(lostAnswer(), failed(), failed()), sends: []float64{0}, looks: []float64{0, 1}, want: failedBefore(),
+		},
+		{
+			fact: "with the flag and a 503, a row that says failed twice may be the one from before", before: failing, act: retrying(""),
+			answers: then(answer(503, ""), failed(), failed()), sends: []float64{0}, looks: []float64{0, 1}, want: failedBefore(),
+		},
+		{
+			fact: "with the flag and a 409, failed again is for a person again", before: failing, act: retrying(""),
+			answers: then(answer(409, ""), failed(), failed()), sends: []float64{0}, looks: []float64{0, 1},
+			want: review(unavez.NotExecuted, unavez.ReasonFailed, unavez.NextFixSameKey).http(200, ""),
+		},
+		{
+			fact: "with the flag, after that, the same request may be tried again", before: failingTwice, act: retrying("G01"), answers: then(answer(201, success)),
+			sends: []float64{0}, want: aDocument(),
+		},
+		{
+			fact: "with the flag, after that, another document is not sent", before: failingTwice, act: retrying("G03"),
+			want: review(unavez.Unknown, unavez.ReasonKeyReused, unavez.NextReconcile).marked(unavez.ErrKeyReused),
+		},
+		{
+			fact: "without the flag, after that, nothing is sent", before: failingTwice, want: review(unavez.Unknown, unavez.ReasonKeyReused, unavez.NextReconcile).marked(unavez.ErrKeyReused),
+		},
+		{
+			fact: "Reconcile, after that, finds what became of it", before: failingTwice, act: reconciling, answers: then(stamped()), looks: []float64{0}, want: aDocument(),
+		},
+		{
+			fact: "Reconcile, after that, is not told more by the same row", before: failingTwice, act: reconciling, answers: then(failed()), looks: []float64{0}, want: failedBefore(),
 		},
 		{
 			fact: "with the flag, pending stays 409 and is waited for", before: failing, act: retrying(""), answers: then(answer(409, ""), pending(), stamped()),
@@ -248,10 +274,23 @@ func TestRowsFactyAllowRetryOnFailed(t *testing.T) {
 			want: aDocument(), before: losingWithFlag,
 		},
 		{
-			fact: "without the flag, after a failed one with it that was lost, nothing is sent", answers: then(failed()), looks: []float64{0},
-			want: review(unavez.NotExecuted, unavez.ReasonFailed, unavez.NextFixSameKey).http(200, ""), before: losingWithFlag,
+			fact: "without the flag, after a lost answer with it, a row that says failed may be the one from before", answers: then(failed(), failed()),
+			looks: []float64{0, 1}, want: failedBefore(), before: losingWithFlag,
 		},
 	})
+}
+
+// failedBefore is how another try ends whose answer was lost, while the record still says failed.
+func failedBefore() want {
+	return review(unavez.Unknown, unavez.ReasonFailed, unavez.NextReview).http(200, "").marked(unavez.ErrOutcomeUnknown).with(explains("may be from before this try"))
+}
+
+// failingTwice is a try with corrected bytes that ended so.
+func failingTwice(t *testing.T, b *mockBundle) {
+	t.Helper()
+	failing(t, b)
+	_, err := retrying("G01")(t.Context(), b.play(lostAnswer(), failed(), failed()))
+	require.ErrorIs(t, err, unavez.ErrOutcomeUnknown)
 }
 
 // losingWithFlag is an earlier call with a person's decision whose answer was lost.

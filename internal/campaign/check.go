@@ -82,8 +82,8 @@ func (r *run) isTrueReason(c *call, failure *unavez.Error, effects []entry) bool
 	record := r.network.records[c.operation]
 	provider := r.history.Operations[c.operation].Account.Provider
 	switch failure.Reason {
-	case unavez.ReasonFailed:
-		return len(effects) == 0
+	case unavez.ReasonFailed: // said of an earlier try, it does not exclude that a later one is done
+		return len(effects) == 0 || failure.Effect == unavez.Unknown
 	case unavez.ReasonNeverArrived:
 		return record.mayLookEmpty(c, failure, effects)
 	case unavez.ReasonUnknownStatus: // at Ipsofactura a row without a fiscal folio is one

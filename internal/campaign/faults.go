@@ -16,6 +16,9 @@ func (d draw) faults(provider string, mayLie bool) (writes, lookups []Fault) {
 	for range pick(d, 0, 0, 1, 1, 1, 2, 3, 4, 6) {
 		writes = append(writes, d.write(provider, queues, mayLie))
 	}
+	if queues && provider == Facty && d.chance(3) { // what a person tries again after this may wait in a queue, but not what came before it
+		writes = append([]Fault{{Fault: sandbox.PendingThenFail(d.work()), Settles: unavez.Forever, IsVerdict: true, Is: isOpen}}, writes...)
+	}
 	for range pick(d, 0, 0, 1, 2, 4) {
 		lookups = append(lookups, d.lookup())
 	}

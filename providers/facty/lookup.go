@@ -40,11 +40,17 @@ func (p Provider) lookUpKey(query unavez.Query) (unavez.Request, error) {
 	}
 	echo := append([]unavez.Echo{{Member: keyMember, Want: query.Key}}, identity(query.Reference, true)...)
 	return p.list("?"+keyMember+"="+url.QueryEscape(query.Key), unavez.Rows{
-		Echo: echo, Proof: unavez.ProofUUID,
+		Echo: echo, Proof: unavez.ProofUUID, FailedMayBeOld: triesFailedAgain(query.Body),
 		Words: map[string]unavez.RowState{
 			"stamped": unavez.RowDone, "pending": unavez.RowPending, "failed": unavez.RowFailed,
 		},
 	}), nil
+}
+
+// triesFailedAgain reads from a recorded body whether it was sent to try a failed key again.
+func triesFailedAgain(body []byte) bool {
+	object, ok := unavez.ParseObject(body)
+	return ok && object.Get(retryMember) == "true"
 }
 
 // lookUpDocument is a plain read: it takes a document as it is, whatever its status.
