@@ -48,11 +48,9 @@ func secondsToDuration(digits string) time.Duration {
 // parseHTTPDate reads IMF-fixdate, RFC 850 and asctime dates, and IMF-fixdate with UTC or +0000 in the place of GMT. Any other
 // zone is refused: time.Parse would give a zone name the offset of the host's own zone, or none.
 func parseHTTPDate(value string) (time.Time, bool) {
-	if zone := value[strings.LastIndexByte(value, ' ')+1:]; zone == "UTC" || zone == "+0000" {
-		at, err := time.Parse("Mon, 02 Jan 2006 15:04:05", strings.TrimSuffix(value, " "+zone))
-		return at, err == nil
-	}
-	for _, layout := range [...]string{http.TimeFormat, "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC} {
+	for _, layout := range [...]string{
+		http.TimeFormat, "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC, "Mon, 02 Jan 2006 15:04:05 UTC", "Mon, 02 Jan 2006 15:04:05 +0000",
+	} {
 		if at, err := time.Parse(layout, value); err == nil {
 			return at, true
 		}
