@@ -154,6 +154,11 @@ func (c *Client) reusedError(intent *Intent, disposition Disposition) *Error {
 	return err
 }
 
+// isReusedInJournal reports that the journal, or a call that is under way, holds the key for other bytes.
+func (e *Error) isReusedInJournal() bool {
+	return e != nil && e.HTTPStatus == 0 && len(e.Attempts) == 0 && errors.Is(e, ErrKeyReused)
+}
+
 // recordedError answers again what the journal recorded.
 func (c *Client) recordedError(record *Record) *Error {
 	d := c.recordedDecision(record)

@@ -32,6 +32,8 @@ type flight struct {
 	aboard   []passenger
 	isLeft   bool
 	isShared bool
+	// left tells the operation that a caller has gone; nil where the pilot stays until the end.
+	left chan struct{}
 
 	document *document
 	err      *Error
@@ -90,6 +92,7 @@ func (f *flights) join(ctx context.Context, o *operation, asks question) (*fligh
 	o.flight = fresh
 	if ctx.Done() != nil {
 		fresh.flying, fresh.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+		fresh.left = make(chan struct{}, 1)
 		fresh.await()
 	}
 	fresh.board(ctx, o)
@@ -139,8 +142,13 @@ func (f *flight) leave(o *operation, cause error) bool {
 	f.isLeft = f.isLeft || len(f.aboard) == 0
 	if f.isLeft {
 		f.cancel(cause)
+		return true
 	}
-	return f.isLeft
+	select {
+	case f.left <- struct{}{}:
+	default:
+	}
+	return false
 }
 
 // latestDeadline is the last moment at which some caller still waits.
@@ -196,7 +204,7 @@ func (c *Client) perform(ctx context.Context, o *operation) (*document, *Error) 
 			return c.pilot(ctx, f, o, asks)
 		case relation == isAboard:
 			return c.waitFor(ctx, f, o, asks)
-		case !asks.reconciling && !f.asks.reconciling && f.asks != asks:
+		case !asks.reconciling && !f.asks.reconciling && f.asks != asks && f.asks.fingerprint != o.intent.Twin:
 			return nil, c.reusedError(&o.intent, NeedsManualReview)
 		}
 		select { // what the other call finds answers another question: let it land, then ask our own
@@ -226,13 +234,20 @@ func (c *Client) fly(f *flight, isApart bool) {
 		}
 	}()
 	doc, err = f.operation.run(f.flying)
-	if c.isObserved() {
-		attempts, _ := f.snapshot()
-		c.observe(context.WithoutCancel(f.flying), &Event{
-			Kind: EventFinished, Op: string(cmp.Or(f.operation.intent.Operation, anyReconcile)), Key: f.key, Attempts: attempts, Err: err.clone(),
-		})
+	if !f.operation.mayHaveTwin || !err.isReusedInJournal() { // else the call goes on
+		c.observeFinished(f.flying, f.operation, f.operation.intent.Operation, err)
 	}
 	hasEnded = true
+}
+
+func (c *Client) observeFinished(ctx context.Context, o *operation, name OperationName, err *Error) {
+	if !c.isObserved() {
+		return
+	}
+	attempts, _ := o.flight.snapshot()
+	c.observe(context.WithoutCancel(ctx), &Event{
+		Kind: EventFinished, Op: string(cmp.Or(name, anyReconcile)), Key: o.intent.Key, Attempts: attempts, Err: err.clone(),
+	})
 }
 
 // pilot waits like every other caller, and takes over a panic of the goroutine that flies.

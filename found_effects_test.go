@@ -346,3 +346,38 @@ func TestRowThatFailedBeforeIsNotTheOutcomeOfAnotherTry(t *testing.T) {
 		require.Equal(t, 1, b.server.Effects(testKey))
 	})
 }
+
+func TestJitterNeverSendsPastTheWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newSandbox(t)
+		b.server.Script(sandbox.Status(503, "", "Retry-After: 345000").AfterCommit()) // 95.8 h; the key lives 96 h
+		client := b.client(atIpsofactura, unavez.WithJitter(1), unavez.WithMaxWait(192*time.Hour))
+		_, _ = mainCase(t, atIpsofactura).do(t.Context(), client, testKey)
+		require.Equal(t, 1, b.server.Effects(testKey))
+	})
+}
+
+// stoppingJournal stands for a process that is stopped for a while just before it sleeps.
+type stoppingJournal struct {
+	unavez.Journal
+
+	stopped time.Duration
+}
+
+func (j stoppingJournal) Extend(ctx context.Context, claim unavez.Claim, writes int, lease time.Duration) error {
+	time.Sleep(j.stopped)
+	return j.Journal.Extend(ctx, claim, writes, lease)
+}
+
+func TestProcessThatWasStoppedDuringAWaitSendsNothingPastTheWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newSandbox(t)
+		b.server.Script(sandbox.Status(503, "").AfterCommit())
+		client := b.client(atIpsofactura, unavez.WithJournal(stoppingJournal{unavez.NewMemoryJournal(0), 97 * time.Hour}))
+		_, err := mainCase(t, atIpsofactura).do(t.Context(), client, testKey)
+		require.Equal(t, 1, b.server.Effects(testKey))
+		require.Equal(t, unavez.ReasonKeyExpired, requireError(t, err).Reason)
+	})
+}

@@ -301,3 +301,35 @@ func TestNoWaitBeginsWhenTheLastCallerHasLeftDuringAnAnswer(t *testing.T) {
 		})
 	}
 }
+
+func TestJitterNeverSleepsPastTheDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := mainCase(t, atIpsofactura)
+		b := newMock(t, atIpsofactura, unavez.WithJitter(1)).play(answer(429, `{}`, "Retry-After: 10"), answer(201, c.success))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+time.Millisecond)
+		defer cancel()
+		_, err := c.do(ctx, b.client, testKey)
+		require.NoError(t, err, "the wait that was asked for fits, and the jitter gives way")
+	})
+}
+
+func TestCallerThatLeavesDuringAWaitDoesNotKeepTheOthersAsleep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := mainCase(t, atIpsofactura)
+		b := newMock(t, atIpsofactura).play(answer(503, `{}`, "Retry-After: 20").late(time.Second))
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		other, leave := context.WithCancel(t.Context())
+		time.AfterFunc(2*time.Second, leave)
+		go func() {
+			time.Sleep(time.Millisecond)
+			_, _ = c.do(other, b.client, testKey)
+		}()
+		_, err := c.do(ctx, b.client, testKey)
+		require.Equal(t, 2*time.Second, time.Since(began), "nobody is left who could wait 20 s: %v", err)
+		require.Equal(t, 20*time.Second, requireError(t, err).RetryAfter)
+	})
+}

@@ -84,6 +84,9 @@ type Intent struct {
 	Proof        Proof
 	// Fingerprint is [Fingerprint] of Operation, Method, Path and Body.
 	Fingerprint [sha256.Size]byte
+	// Twin is the fingerprint of the same document with the other decision about a failed key; zero if there is none. To a record with
+	// that fingerprint the intent is no other request: see [Admit].
+	Twin [sha256.Size]byte
 	// Retention is how long the provider remembers the key. See [Record.KeepsFirstSent].
 	Retention time.Duration
 	// RetriesFailed says that a person decided to try a failed key again.
@@ -230,7 +233,8 @@ func Fingerprint(operation OperationName, method, path string, body []byte) [sha
 
 // Admit decides what an intent may do with the record that is there. It is the one place where those rules live, so that every
 // journal answers alike. The record must have its State, Fingerprint, HeldFor and
-// Result; a journal calls Admit in the transaction in which it then claims the record.
+// Result; a journal calls Admit in the transaction in which it then claims the record. With [AdmitSend] the intent's request
+// takes the place of the recorded one; with [AdmitResume] the recorded one stays, and the claim has its fingerprint.
 func Admit(record *Record, intent *Intent) Admission {
 	if record.HeldFor > 0 {
 		return AdmitHeld
@@ -238,7 +242,7 @@ func Admit(record *Record, intent *Intent) Admission {
 	if intent.Reconciling {
 		return admitReconcile(record, intent)
 	}
-	if record.Fingerprint != intent.Fingerprint {
+	if !record.isOf(intent) {
 		return admitOtherBytes(record, intent)
 	}
 	switch record.State {
@@ -326,10 +330,16 @@ func (r *Record) MayBeExecuted() bool { return mayBeExecuted(r.State, r.Result.E
 // been sent; and where they are known not to have been executed, once the provider has forgotten the key: until then its
 // memory of the key counts from the first time that it saw it.
 func (r *Record) KeepsFirstSent(intent *Intent) bool {
-	if r.FirstSent.IsZero() || !intent.Reconciling && r.Fingerprint != intent.Fingerprint {
+	if r.FirstSent.IsZero() || !intent.Reconciling && !r.isOf(intent) {
 		return false
 	}
 	return r.MayBeExecuted() || r.Age < intent.Retention
+}
+
+// isOf reports whether the record is of the intent's document.
+func (r *Record) isOf(intent *Intent) bool {
+	hasTwin := intent.Twin != [sha256.Size]byte{}
+	return r.Fingerprint == intent.Fingerprint || hasTwin && r.Fingerprint == intent.Twin
 }
 
 func mayBeExecuted(state State, effect Effect) bool {

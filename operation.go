@@ -32,6 +32,8 @@ type operation struct {
 	flight *flight
 
 	isClaimed bool
+	// mayHaveTwin says that a key which the journal holds for other bytes is asked for once more, as [Intent] says of its twin.
+	mayHaveTwin bool
 	// decision is what the last attempt without a document means; document and status are those of the one that ended it well.
 	decision *decision
 	document *document
@@ -112,6 +114,10 @@ func (o *operation) send(ctx context.Context) decision {
 		return decision{then: stepReturn, document: o.document, evidence: evidence{status: o.status}}
 	case o.decision == nil: // it ended before the first attempt
 		return o.interrupted(ctx, decision{effect: NotSent}, err)
+	case errors.Is(err, errKeyExpired):
+		return o.expired(*o.decision)
+	case errors.Is(err, errInVain):
+		return o.stopped(*o.decision)
 	case err != nil && o.decision.then == StepResend:
 		return o.interrupted(ctx, *o.decision, err)
 	}
@@ -147,7 +153,13 @@ func prepareRetry(request *http.Request) error {
 	if o == nil {
 		return errNoExchange
 	}
-	return o.sleep(ctx)
+	if err := o.sleep(ctx); err != nil {
+		return err
+	}
+	if o.isPastWindow(0) { // the process may have been stopped for longer than it slept
+		return errKeyExpired
+	}
+	return nil
 }
 
 // decide judges the attempt that just ended and plans what follows.
@@ -274,6 +286,9 @@ func (o *operation) plan(d decision) (decision, bool) {
 		return o.expired(d), true
 	}
 	o.wait = o.lengthen(wait)
+	if o.isPastDeadline(o.wait) || d.then == StepResend && o.isPastWindow(o.wait) {
+		o.wait = wait // the jitter must not cost the attempt that fits
+	}
 	return d, false
 }
 
@@ -355,13 +370,31 @@ func (o *operation) sleep(ctx context.Context) error {
 	}
 	timer := time.NewTimer(o.wait)
 	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		o.waited += o.wait
-		return nil
+	end := time.Now().Add(o.wait)
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-timer.C:
+			o.waited += o.wait
+			return nil
+		case <-o.flight.left: // whoever stays may have a deadline that comes before the end of the wait
+			if ctx.Err() == nil && o.isPastDeadline(time.Until(end)) {
+				return errInVain
+			}
+		}
 	}
+}
+
+var (
+	errKeyExpired = errors.New("the provider may have forgotten the key")
+	errInVain     = errors.New("nobody stays until the end of the wait")
+)
+
+// stopped ends with the rest of the wait that was begun.
+func (o *operation) stopped(d decision) decision {
+	d.then, d.retryAfter = StepStop, o.wait
+	return d
 }
 
 func (o *operation) extendClaim(ctx context.Context) error {

@@ -121,20 +121,24 @@ func (c *Client) write(ctx context.Context, operation *Operation, params any, op
 	if err := o.prepare(operation, params); err != nil {
 		return nil, err
 	}
+	o.mayHaveTwin = operation.Invoice != nil
 	doc, err := c.perform(ctx, o)
-	if !errors.Is(err.orNil(), ErrKeyReused) || operation.Invoice == nil {
+	if !o.mayHaveTwin || !err.isReusedInJournal() {
 		return doc, err
 	}
-	recorded, newErr := c.newOperation(ctx, operation.Name, options)
-	if newErr != nil || !recorded.adoptDecision(ctx, operation, o.intent) {
+	twin, newErr := c.newOperation(ctx, operation.Name, options)
+	if newErr != nil || !twin.addTwin(operation, &o.intent) {
+		if o.flight != nil { // it is of this call, and has kept the event back
+			c.observeFinished(ctx, o, o.intent.Operation, err)
+		}
 		return doc, err
 	}
-	return c.perform(ctx, recorded)
+	return c.perform(ctx, twin)
 }
 
-// adoptDecision makes the intent that of the journal's record, if that is the same invoice with the other decision about a failed key. It
-// is no other document, so the call goes on with the recorded bytes; but it decides nothing itself.
-func (o *operation) adoptDecision(ctx context.Context, operation *Operation, intent Intent) bool {
+// addTwin makes the intent one that also knows its twin: the same invoice with the other decision about a failed key, which is no other
+// document. That is asked for late, since hardly any call has one.
+func (o *operation) addTwin(operation *Operation, intent *Intent) bool {
 	invoice, other := *operation.Invoice, *operation
 	invoice.AllowRetryOnFailed = !invoice.AllowRetryOnFailed
 	other.Invoice = &invoice
@@ -142,11 +146,9 @@ func (o *operation) adoptDecision(ctx context.Context, operation *Operation, int
 	if err != nil {
 		return false
 	}
-	o.intent = intent
-	o.intent.Body, o.intent.RetriesFailed = request.Body, false
-	o.intent.Fingerprint = Fingerprint(other.Name, request.Method, request.Path, request.Body)
-	record, err := o.client.config.journal.Load(ctx, intent.RecordID)
-	return err == nil && record.Fingerprint == o.intent.Fingerprint
+	o.intent = *intent
+	o.intent.Twin = Fingerprint(other.Name, request.Method, request.Path, request.Body)
+	return o.intent.Twin != o.intent.Fingerprint
 }
 
 // prepare fills in the intent: the key, the frozen bytes and their fingerprint.
@@ -264,7 +266,7 @@ func (o *operation) run(ctx context.Context) (*document, *Error) {
 
 // adopt takes over what the record knows: earlier attempts, and how much of the provider's memory is left.
 func (o *operation) adopt(record *Record) {
-	if o.intent.Reconciling {
+	if record.Admission == AdmitResume { // the recorded request goes on, whoever asks
 		o.intent.Operation, o.intent.Method, o.intent.Path = record.Operation, record.Method, record.Path
 		o.intent.Body, o.intent.Proof, o.intent.Identity = record.Body, record.Proof, record.Identity
 		o.intent.Fingerprint = record.Fingerprint
@@ -278,7 +280,7 @@ func (o *operation) adopt(record *Record) {
 	if o.rules.Retention == Forever || o.rules.Retention == 0 {
 		return
 	}
-	o.windowEnds = time.Now().Add(o.rules.Retention - windowMargin)
+	o.windowEnds = time.Now().Round(0).Add(o.rules.Retention - windowMargin) // by the wall: a clock that stops with the machine would not see it end
 	if record.KeepsFirstSent(&o.intent) {
 		o.windowEnds = o.windowEnds.Add(-record.Age)
 	}

@@ -342,7 +342,10 @@ func (o *operation) pause(ctx context.Context, d decision) (decision, bool) {
 	if isOver {
 		return ended, true
 	}
-	if err := o.sleep(ctx); err != nil {
+	switch err := o.sleep(ctx); {
+	case errors.Is(err, errInVain):
+		return o.stopped(d), true
+	case err != nil:
 		return o.interrupted(ctx, d, err), true
 	}
 	return d, false

@@ -300,17 +300,20 @@ func losingWithFlag(t *testing.T, b *mockBundle) {
 	require.ErrorIs(t, err, unavez.ErrOutcomeUnknown)
 }
 
-func TestRowsFactyRecordedDecisionGoesOnWithItsOwnBytes(t *testing.T) {
+func TestRowsFactyDecisionIsCarriedOutByNoOtherCall(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newMock(t, atFacty)
-		_, err := retrying("")(t.Context(), b.play(answer(429, "")), unavez.WithMaxAttempts(1))
-		require.ErrorIs(t, err, unavez.ErrRetryLater)
-		_, err = mainCase(t, atFacty).do(t.Context(), b.play(answer(201, mainCase(t, atFacty).success)).client, testKey)
-		require.NoError(t, err)
-		require.Len(t, b.writes(), 2, "one write each")
-		require.Equal(t, b.writes()[0].Body, b.writes()[1].Body, "the second call sends the bytes of the first")
-	})
+	for status, sentinel := range map[int]error{429: unavez.ErrRetryLater, 402: unavez.ErrInsufficientBalance, 401: unavez.ErrUnauthorized, 400: unavez.ErrRefused} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newMock(t, atFacty)
+			_, err := retrying("")(t.Context(), b.play(answer(status, "")), unavez.WithMaxAttempts(1))
+			require.ErrorIs(t, err, sentinel)
+			_, err = mainCase(t, atFacty).do(t.Context(), b.play(answer(201, mainCase(t, atFacty).success)).client, testKey)
+			require.NoError(t, err)
+			require.Len(t, b.writes(), 2, "one write each")
+			require.Contains(t, b.writes()[0].Body, "allowRetryOnFailed")
+			require.NotContains(t, b.writes()[1].Body, "allowRetryOnFailed", "after %d, the call that decides nothing sends its own bytes", status)
+		})
+	}
 }
 
 func TestRowsFactyAllowRetryOnFailedIsOnTheWire(t *testing.T) {

@@ -107,7 +107,7 @@ func TestRowsOperationWithoutTypesNeedsANameOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, name := range []unavez.OperationName{
 		"", unavez.RawOperation, unavez.InvoiceCreate, unavez.InvoiceStampXML, unavez.InvoiceCancel, unavez.PaymentCreate, unavez.PaymentStamp,
-		unavez.PaymentCancel, unavez.RetentionCreate, unavez.PayoutCreate, "invoices.find", "reconcile",
+		unavez.PaymentCancel, unavez.RetentionCreate, unavez.PayoutCreate, "invoices.find", "reconcile", " ", "\t\n",
 	} {
 		_, err := newMock(t, atFiscalisto).client.Do(t.Context(), creditNote(name), unavez.WithIdempotencyKey(testKey))
 		require.ErrorIs(t, err, unavez.ErrRefused, "%q", name)
@@ -123,5 +123,16 @@ func TestRowsOperationWithoutTypesIsRefusedWhereNoneIsDocumented(t *testing.T) {
 		_, err := newMock(t, provider).client.Do(t.Context(), creditNote("credit_notes.create"), unavez.WithIdempotencyKey(testKey))
 		require.ErrorIs(t, err, errors.ErrUnsupported, provider)
 		require.ErrorIs(t, err, unavez.ErrRefused, provider)
+	}
+}
+
+func TestRowsOperationWithoutTypesIsOfNoOtherKind(t *testing.T) {
+	t.Parallel()
+	for _, name := range []unavez.OperationName{"invoice", "payment", "cancellation", "credit_notes.create"} {
+		b := newMock(t, atFiscalisto).play(answer(201, `{"id":"cn_1","uuid":"`+testUUID+`"}`))
+		_, err := b.client.Do(t.Context(), creditNote(name), unavez.WithIdempotencyKey(testKey))
+		require.NoError(t, err)
+		_, err = b.client.Invoices.Reconcile(t.Context(), testKey)
+		require.ErrorIs(t, err, unavez.ErrKeyReused, "%q is no invoice", name)
 	}
 }

@@ -2,6 +2,7 @@ package unavez
 
 import (
 	"math"
+	"strings"
 	"time"
 )
 
@@ -115,26 +116,26 @@ const (
 	anyReconcile OperationName = "reconcile"
 )
 
-// isFree reports whether a write without types may have the name: one that the SDK does not use itself.
+// isFree reports whether a write without types may have the name: one that can be seen, and that the SDK does not use itself.
 func (n OperationName) isFree() bool {
 	switch n {
-	case "", InvoiceCreate, InvoiceStampXML, InvoiceCancel, PaymentCreate, PaymentStamp, PaymentCancel, RetentionCreate, PayoutCreate,
+	case InvoiceCreate, InvoiceStampXML, InvoiceCancel, PaymentCreate, PaymentStamp, PaymentCancel, RetentionCreate, PayoutCreate,
 		RawOperation, invoiceFind, anyReconcile:
 		return false
 	}
-	return true
+	return strings.TrimSpace(string(n)) != ""
 }
 
-// kind groups the operations whose outcome has one type.
-func (n OperationName) kind() string {
+// kind groups the operations whose outcome has one type. Each goes by the name of the first of them, which no other write can have.
+func (n OperationName) kind() OperationName {
 	switch n {
-	case InvoiceCreate, InvoiceStampXML:
-		return "invoice"
-	case PaymentCreate, PaymentStamp:
-		return "payment"
-	case InvoiceCancel, PaymentCancel:
-		return "cancellation"
+	case InvoiceStampXML:
+		return InvoiceCreate
+	case PaymentStamp:
+		return PaymentCreate
+	case PaymentCancel:
+		return InvoiceCancel
 	default:
-		return string(n)
+		return n
 	}
 }

@@ -103,7 +103,7 @@ func (b *begin) admit(ctx context.Context, run runner, found *row) error {
 			return err
 		}
 		found.Claim = unavez.Claim{RecordID: b.intent.RecordID, Owner: b.intent.Owner, Fingerprint: b.intent.Fingerprint}
-		if b.intent.Reconciling {
+		if admission == unavez.AdmitResume {
 			found.Claim.Fingerprint = found.Fingerprint
 		}
 	}
