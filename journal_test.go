@@ -17,9 +17,11 @@ type admission struct {
 	result unavez.Result
 	// The intent: other bytes than the record's, a decision to try a failed key again, a question.
 	otherBytes, retries, asks bool
-	heldFor                   time.Duration
-	operation                 unavez.OperationName // of the question
-	want                      unavez.Admission
+	// isTwin: the other bytes are the same document.
+	isTwin    bool
+	heldFor   time.Duration
+	operation unavez.OperationName // of the question
+	want      unavez.Admission
 }
 
 func admissions() []admission {
@@ -65,6 +67,18 @@ func admissions() []admission {
 		{fact: "other bytes for what never arrived", state: review, result: arrived, otherBytes: true, retries: true, want: reused},
 		{fact: "other bytes for a record in review", state: review, result: ended(unavez.ReasonConflict, unavez.NextFixSameKey), otherBytes: true, retries: true, want: reused},
 
+		{fact: "the twin of a queued intent", state: queued, isTwin: true, want: send},
+		{fact: "the twin of an unknown outcome", state: open, result: effect(unavez.Unknown), isTwin: true, want: resume},
+		{fact: "the twin of what was not executed", state: open, result: effect(unavez.NotExecuted), isTwin: true, want: send},
+		{fact: "the twin of a document", state: done, isTwin: true, want: answer},
+		{fact: "the twin of a refusal", state: refused, result: ended("", unavez.NextFixNewKey), isTwin: true, want: send},
+		{fact: "the twin of a reused key", state: refused, result: ended("", unavez.NextReconcile), isTwin: true, want: answer},
+		{fact: "the twin of what failed", state: review, result: failed, isTwin: true, want: answer},
+		{fact: "the twin of what failed, with a person", state: review, result: failed, isTwin: true, retries: true, want: send},
+		{fact: "the twin of what may have failed before", state: review, result: ended(unavez.ReasonFailed, unavez.NextReview), isTwin: true, want: answer},
+		{fact: "the twin of what never arrived", state: review, result: arrived, isTwin: true, want: send},
+		{fact: "the twin of another record in review", state: review, result: ended(unavez.ReasonConflict, unavez.NextReview), isTwin: true, retries: true, want: answer},
+
 		{fact: "asking about a queued intent does not send it", state: queued, asks: true, want: answer},
 		{fact: "asking about an open record finds out", state: open, asks: true, want: resume},
 		{fact: "asking about a record in review looks again", state: review, result: failed, asks: true, want: resume},
@@ -87,7 +101,10 @@ func TestAdmit(t *testing.T) {
 			t.Parallel()
 			record := unavez.Record{Operation: unavez.InvoiceCreate, State: r.state, Result: r.result, HeldFor: r.heldFor, Fingerprint: sha256.Sum256([]byte("a"))}
 			intent := unavez.Intent{Operation: unavez.InvoiceCreate, RetriesFailed: r.retries, Reconciling: r.asks, Fingerprint: record.Fingerprint}
-			if r.otherBytes {
+			if r.isTwin {
+				intent.Twin = record.Fingerprint
+			}
+			if r.otherBytes || r.isTwin {
 				intent.Fingerprint = sha256.Sum256([]byte("b"))
 			}
 			if r.asks {
@@ -97,6 +114,35 @@ func TestAdmit(t *testing.T) {
 			require.Equal(t, r.want, got)
 			require.Equal(t, got == unavez.AdmitSend || got == unavez.AdmitResume, got.Claims())
 		})
+	}
+}
+
+func TestFirstSentIsKeptAsLongAsTheProviderMayRememberIt(t *testing.T) {
+	t.Parallel()
+	const retention = 96 * time.Hour
+	own, others := sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b"))
+	for _, r := range []struct {
+		fact   string
+		effect unavez.Effect
+		age    time.Duration
+		intent unavez.Intent
+		isNew  bool
+		want   bool
+	}{
+		{fact: "an unknown outcome, however old", effect: unavez.Unknown, age: 1000 * time.Hour, intent: unavez.Intent{Fingerprint: own}, want: true},
+		{fact: "the twin of an unknown outcome", effect: unavez.Unknown, age: 1000 * time.Hour, intent: unavez.Intent{Fingerprint: others, Twin: own}, want: true},
+		{fact: "a question about an unknown outcome", effect: unavez.Unknown, age: 1000 * time.Hour, intent: unavez.Intent{Reconciling: true}, want: true},
+		{fact: "not executed, just inside the retention", effect: unavez.NotExecuted, age: retention - 1, intent: unavez.Intent{Fingerprint: own}, want: true},
+		{fact: "not executed, at its end", effect: unavez.NotExecuted, age: retention, intent: unavez.Intent{Fingerprint: own}},
+		{fact: "other bytes", effect: unavez.Unknown, intent: unavez.Intent{Fingerprint: others}},
+		{fact: "bytes that were never sent", effect: unavez.Unknown, isNew: true, intent: unavez.Intent{Fingerprint: own}},
+	} {
+		record := unavez.Record{State: unavez.StateOpen, Result: unavez.Result{Effect: r.effect}, Age: r.age, Fingerprint: own, FirstSent: time.Unix(1, 0)}
+		if r.isNew {
+			record.FirstSent = time.Time{}
+		}
+		r.intent.Retention = retention
+		require.Equal(t, r.want, record.KeepsFirstSent(&r.intent), r.fact)
 	}
 }
 

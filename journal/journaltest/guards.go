@@ -49,6 +49,30 @@ func factsOfBytes() facts {
 			s.ended(Intent("k"), refused(unavez.NextFixNewKey))
 			s.admitted(other("owner-2"), unavez.AdmitReused)
 		},
+		"the twin of a request with an unknown outcome goes on with the recorded bytes": func(s *check) {
+			first := Intent("k")
+			s.ended(first, openWith(unavez.Unknown))
+			record := s.admitted(twin("owner-2"), unavez.AdmitResume)
+			if record.Fingerprint != first.Fingerprint || !bytes.Equal(record.Body, first.Body) {
+				s.t.Fatal("the recorded bytes are not handed out")
+			}
+			s.finish(record, done(`{"uuid":"u-1"}`))
+			if found := s.load(first.RecordID); found.Fingerprint != first.Fingerprint || found.State != unavez.StateDone {
+				s.t.Fatal("the document is not recorded for the recorded bytes")
+			}
+		},
+		"the twin of a request that was not executed is sent with its own bytes": func(s *check) {
+			s.ended(Intent("k"), openWith(unavez.NotExecuted))
+			own := twin("owner-2")
+			s.admitted(own, unavez.AdmitSend)
+			if record := s.load(own.RecordID); record.Fingerprint != own.Fingerprint || !bytes.Equal(record.Body, own.Body) {
+				s.t.Fatal("the bytes of the twin are not recorded")
+			}
+		},
+		"the twin of what is done is answered": func(s *check) {
+			s.ended(Intent("k"), done(`{"uuid":"u-1"}`))
+			s.admitted(twin("owner-2"), unavez.AdmitAnswer)
+		},
 		"a failed key is tried again only when a person said so": func(s *check) {
 			s.ended(Intent("k"), review(unavez.ReasonFailed, unavez.NextFixSameKey))
 			s.admitted(ownedBy(Intent("k"), "owner-2"), unavez.AdmitAnswer)

@@ -78,6 +78,13 @@ func ownedBy(intent unavez.Intent, owner string) unavez.Intent {
 	return intent
 }
 
+// twin is the document of [Intent] with the other decision about a failed key.
+func twin(owner string) unavez.Intent {
+	intent := withBody(ownedBy(Intent("k"), owner), `{"total":100.00,"again":true}`)
+	intent.Twin = Intent("k").Fingerprint
+	return intent
+}
+
 func at(intent unavez.Intent, provider string) unavez.Intent {
 	intent.Provider = provider
 	return intent
@@ -186,10 +193,10 @@ func (s *check) wantState(record unavez.Record, want unavez.State) {
 	}
 }
 
-// claimOf is the claim that goes with an admission: of the intent's owner, on the intent's bytes or, for a look, the recorded ones.
+// claimOf is the claim that goes with an admission: of the intent's owner, on the intent's bytes or, where those that were recorded go on, on these.
 func claimOf(record unavez.Record, intent unavez.Intent) unavez.Claim {
 	claim := unavez.Claim{RecordID: intent.RecordID, Owner: intent.Owner, Fingerprint: intent.Fingerprint}
-	if intent.Reconciling {
+	if record.Admission == unavez.AdmitResume {
 		claim.Fingerprint = record.Fingerprint
 	}
 	return claim
