@@ -208,7 +208,7 @@ func (e *Error) Explain() string {
 	if len(e.UUIDs) > 0 {
 		lines = append(lines, "Listed under this key: "+strings.Join(e.UUIDs, ", "))
 	}
-	next := "Next: " + explainNext(e.Next)
+	next := "Next: " + e.explainNext()
 	if e.RetryAfter > 0 {
 		next += " Wait " + e.RetryAfter.Round(time.Second).String() + " first."
 	}

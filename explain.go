@@ -1,5 +1,7 @@
 package unavez
 
+import "errors"
+
 // The sentences of [Error.Explain], one per word of the vocabulary.
 
 func (e *Error) explainKnown() string {
@@ -59,6 +61,22 @@ func (e *Error) explainReason() string {
 		return "the provider itself does not know the outcome and says never to repeat it."
 	}
 	return string(e.Reason)
+}
+
+func (e *Error) explainNext() string {
+	switch {
+	case errors.Is(e, errors.ErrUnsupported):
+		return "this provider cannot do it; there is nothing to send."
+	case errors.Is(e, ErrKeyReused) && e.Next == NextReconcile:
+		return "find out which of the two records is wrong. Reconcile answers for the other request: its document is not this one's."
+	case e.Reason == ReasonNoRecord:
+		return "ask the journal of whoever may have sent it, and the provider. Here is nothing to Resolve; if nobody has sent it, Create is the way."
+	case e.Disposition == Refused && e.Next == NextResend:
+		return "mend that; then the same request under the same key is safe."
+	case e.Key == "" && e.Next == NextFixSameKey:
+		return "correct the call."
+	}
+	return explainNext(e.Next)
 }
 
 func explainNext(next Next) string {

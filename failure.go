@@ -110,10 +110,10 @@ func (c *Client) journalError(ctx context.Context, intent *Intent, cause error) 
 		err.mark(ErrOutcomeUnknown)
 	}
 	if ctx.Err() != nil {
-		err.Err = context.Cause(ctx)
+		err.detail, err.Err = "the caller's context ended before anything was begun; this call has sent nothing", context.Cause(ctx)
 		return err
 	}
-	err.detail, err.Err = "the journal could not record the intent, so nothing was sent", cause
+	err.detail, err.Err = "the journal could not record the intent, so this call has sent nothing", cause
 	err.mark(ErrNotRecorded)
 	return err
 }
@@ -136,7 +136,9 @@ func (c *Client) mayHaveLeft(ctx context.Context, intent *Intent) bool {
 
 func (c *Client) heldError(record *Record, intent *Intent) *Error {
 	err := c.newError(intent, RetryLater, Unknown, NextReconcile)
-	err.detail, err.isHeld = "another process or client is at work on this key", true
+	err.isHeld = true
+	err.detail = "another process or client is at work on this key; if it has died, its claim ends in " +
+		(record.HeldFor + time.Second - 1).Truncate(time.Second).String()
 	err.mark(ErrOutcomeUnknown)
 	err.setRetry(max(min(record.HeldFor, lastStep), shortest))
 	return err

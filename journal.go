@@ -123,7 +123,7 @@ type Record struct {
 	// how long ago that was, by the same clock.
 	FirstSent time.Time
 	Age       time.Duration
-	// Writes counts the writes tried so far.
+	// Writes counts the writes tried so far. The last ones of a process that died may be missing: they are recorded with what follows them.
 	Writes int
 	// HeldFor is how long another owner's lease still runs; zero if nobody holds the record.
 	HeldFor time.Duration

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -418,7 +419,11 @@ func (c *Client) answerRecorded(record *Record, intent *Intent) (*document, *Err
 		if record.Resolved() {
 			disposition = Refused
 		}
-		return nil, c.reusedError(intent, disposition)
+		err := c.reusedError(intent, disposition)
+		if intent.Reconciling {
+			err.detail = "the journal holds this key for another kind of write, " + strconv.Quote(string(record.Operation)) + ", of which Client.Reconcile tells"
+		}
+		return nil, err
 	case AdmitElsewhere:
 		err := c.newError(intent, NeedsManualReview, Unknown, NextReview)
 		err.Reason, err.detail = ReasonOtherProvider, "nothing was sent to this provider"

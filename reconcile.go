@@ -390,6 +390,9 @@ func (c *Client) find(ctx context.Context, reference InvoiceRef, options []CallO
 	if err := checkParams(reference); err != nil {
 		return nil, c.refuseParams(name, "", err)
 	}
+	if reference == (InvoiceRef{}) {
+		return nil, c.refuseParams(name, "", Unsupported("InvoiceRef", "is empty, expected what identifies the document"))
+	}
 	finder, ok := c.provider.(Finder)
 	if !ok {
 		return nil, c.unsupported(name)

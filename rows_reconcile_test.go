@@ -209,7 +209,7 @@ func TestRowsReconcileOfAnotherKindSendsNothing(t *testing.T) {
 		act: func(ctx context.Context, b *mockBundle, options ...unavez.CallOption) (*result, error) {
 			return reconcilePayment(ctx, b.client, testKey, options...)
 		},
-		want: review(unavez.Unknown, unavez.ReasonKeyReused, unavez.NextReconcile).marked(unavez.ErrKeyReused),
+		want: review(unavez.Unknown, unavez.ReasonKeyReused, unavez.NextReconcile).marked(unavez.ErrKeyReused).saying(`"invoices.create", of which Client.Reconcile tells`),
 	}})
 }
 

@@ -143,6 +143,7 @@ func checkItem(row encode.Row, item *unavez.Item) {
 	row.Refuse("SKU", item.SKU != "", notCarried)
 	row.Refuse("Discount", item.Discount != "", "is an amount, and Facty's descuento is a fraction of the price; give the items in Extra")
 	row.Require("Quantity", item.Quantity != "")
+	row.Refuse("Quantity", encode.IsZero(item.Quantity), "is zero, expected more")
 	if item.ProductID == "" {
 		row.Require("ProductKey", item.ProductKey != "")
 		row.Require("UnitKey", item.UnitKey != "")

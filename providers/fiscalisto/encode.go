@@ -161,6 +161,7 @@ func checkItem(row encode.Row, item *unavez.Item) {
 		row.Require("Description", item.Description != "")
 		row.Require("ProductKey", item.ProductKey != "")
 		row.Require("Quantity", item.Quantity != "")
+		row.Refuse("Quantity", encode.IsZero(item.Quantity), "is zero, expected more")
 		row.Require("UnitPrice", item.UnitPrice != "")
 		return
 	}

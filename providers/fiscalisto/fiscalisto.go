@@ -4,7 +4,7 @@
 // the same request under the same key is safe; 202 means that the PAC has not answered yet, and proves nothing.
 //
 // One path is documented, POST /v1/invoices. The other things that Fiscalisto stamps (substitutions, payment complements, credit notes, advances, payroll,
-// withholding certificates, batches, quotes) have no documented path: [unavez.Client.Do] sends them, in Fiscalisto's own form.
+// withholding certificates, batches, quotes) have no documented path: [unavez.Client.Do] sends those that answer with a fiscal UUID, in Fiscalisto's own form.
 package fiscalisto
 
 import (

@@ -146,6 +146,7 @@ func concepts(check *encode.Check, items []unavez.Item) []concept {
 		row.Require("UnitKey", item.UnitKey != "")
 		row.Require("Description", item.Description != "")
 		row.Require("Quantity", item.Quantity != "")
+		row.Refuse("Quantity", encode.IsZero(item.Quantity), "is zero, expected more")
 		row.Require("UnitPrice", item.UnitPrice != "")
 		return concept{
 			ProductKey: item.ProductKey, SKU: item.SKU, Quantity: item.Quantity.Number(), UnitKey: item.UnitKey,

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/unavez/unavez"
 )
@@ -142,3 +143,6 @@ func onlyRaw(value reflect.Value, parent string, except []string) error {
 func NoOperation(provider string, operation unavez.OperationName) error {
 	return fmt.Errorf("%s documents no request for %s: %w", provider, operation, errors.ErrUnsupported)
 }
+
+// IsZero reports whether an amount is written and nothing.
+func IsZero(d unavez.Decimal) bool { return d != "" && strings.Trim(string(d), "0.") == "" }
