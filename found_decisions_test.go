@@ -161,3 +161,15 @@ func TestCallThatKnowsItsTwinEndsOnce(t *testing.T) {
 		})
 	}
 }
+
+func TestTwinWhoseRecordedBytesAreGoneIsOnlyAskedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newMock(t, atFacty)
+		losingWithFlag(t, b)
+		client := b.play(emptyList()).newClient(unavez.WithJournal(forgetful{b.journal}))
+		_, err := client.Invoices.Create(t.Context(), invoiceParams(atFacty), unavez.WithIdempotencyKey(testKey))
+		require.ErrorIs(t, err, unavez.ErrNeedsManualReview)
+		require.Len(t, b.writes(), 1, "no empty body is sent")
+	})
+}

@@ -51,8 +51,9 @@ type InvoiceParams struct {
 	Related []Relation
 	// Global makes this a global invoice to the general public.
 	Global *GlobalInfo
-	// AllowRetryOnFailed says that a person decided to try a key again which Facty booked as failed. Never set it in a loop. Where the
-	// journal holds the same invoice with the other decision, and that did not fail, the call goes on with what is recorded.
+	// AllowRetryOnFailed says that a person decided to try a key again which Facty booked as failed. Never set it in a loop. To
+	// the journal the same invoice without it is no other request: an outcome that is open is found out either way, a document is
+	// answered, and no call carries out a decision that it has not made.
 	AllowRetryOnFailed bool
 	// Extra are the provider's own fields, merged into its body. A member that a typed field already fills, or the key, is refused. Numbers
 	// are integers, json.Number or Decimal; floating-point values are refused.

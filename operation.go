@@ -330,7 +330,12 @@ func (o *operation) isPastDeadline(wait time.Duration) bool {
 
 // isPastWindow reports that a send after the wait could reach the provider when it has forgotten a key that it may have used.
 func (o *operation) isPastWindow(wait time.Duration) bool {
-	return o.uncertain && !o.windowEnds.IsZero() && time.Until(o.windowEnds) <= addDurations(wait, o.config.timeout)
+	if !o.uncertain || o.windowEnds.IsZero() {
+		return false
+	}
+	// The monotonic clock may stop with the machine, and the one on the wall may be set back: the later one counts.
+	left := min(time.Until(o.windowEnds), time.Until(o.windowEnds.Round(0)))
+	return left <= addDurations(wait, o.config.timeout)
 }
 
 // lengthen adds the jitter, which never shortens a wait and never passes the longest one.

@@ -267,7 +267,11 @@ func (o *operation) run(ctx context.Context) (*document, *Error) {
 
 // adopt takes over what the record knows: earlier attempts, and how much of the provider's memory is left.
 func (o *operation) adopt(record *Record) {
-	if record.Admission == AdmitResume { // the recorded request goes on, whoever asks
+	isTwin := record.Admission == AdmitResume && !o.intent.Reconciling && record.Fingerprint != o.intent.Fingerprint
+	if isTwin && len(record.Body) == 0 {
+		o.intent.Reconciling = true // what cannot be sent again can still be asked for
+	}
+	if o.intent.Reconciling || isTwin { // the recorded request goes on, whoever asks
 		o.intent.Operation, o.intent.Method, o.intent.Path = record.Operation, record.Method, record.Path
 		o.intent.Body, o.intent.Proof, o.intent.Identity = record.Body, record.Proof, record.Identity
 		o.intent.Fingerprint = record.Fingerprint
@@ -281,7 +285,7 @@ func (o *operation) adopt(record *Record) {
 	if o.rules.Retention == Forever || o.rules.Retention == 0 {
 		return
 	}
-	o.windowEnds = time.Now().Round(0).Add(o.rules.Retention - windowMargin) // by the wall: a clock that stops with the machine would not see it end
+	o.windowEnds = time.Now().Add(o.rules.Retention - windowMargin)
 	if record.KeepsFirstSent(&o.intent) {
 		o.windowEnds = o.windowEnds.Add(-record.Age)
 	}
