@@ -286,8 +286,8 @@ func (o *operation) plan(d decision) (decision, bool) {
 		return o.expired(d), true
 	}
 	o.wait = o.lengthen(wait)
-	if o.isPastDeadline(o.wait) || d.then == StepResend && o.isPastWindow(o.wait) {
-		o.wait = wait // the jitter must not cost the attempt that fits
+	if o.isPastWindow(o.wait) {
+		o.wait = wait // the jitter gives way here as well
 	}
 	return d, false
 }
@@ -338,16 +338,19 @@ func (o *operation) isPastWindow(wait time.Duration) bool {
 	return left <= addDurations(wait, o.config.timeout)
 }
 
-// lengthen adds the jitter, which never shortens a wait and never passes the longest one.
+// lengthen adds the jitter, which never shortens a wait, never passes the longest one, and gives way where it would cost the attempt.
 func (o *operation) lengthen(wait time.Duration) time.Duration {
 	if o.config.jitter == 0 {
 		return wait
 	}
-	extra := rand.Float64() * o.config.jitter * float64(wait) //nolint:gosec // a wait is no secret
-	if extra >= float64(o.config.maxWait-wait) {
-		return o.config.maxWait
+	longer := o.config.maxWait
+	if extra := rand.Float64() * o.config.jitter * float64(wait); extra < float64(o.config.maxWait-wait) { //nolint:gosec // a wait is no secret
+		longer = wait + time.Duration(extra)
 	}
-	return wait + time.Duration(extra)
+	if o.isPastDeadline(longer) {
+		return wait
+	}
+	return longer
 }
 
 // addDurations saturates instead of wrapping round.

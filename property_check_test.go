@@ -271,7 +271,7 @@ func (r *propertyRun) checkWaits(step *propertyStep, client *propertyClient, num
 		if wait.wait > step.maxWait {
 			r.failf("(f) %s waited %s, WithMaxWait is %s", client.name, wait.wait, step.maxWait)
 		}
-		if isBounded && !wait.at.Add(wait.wait).Before(latest) && step.jitter == 0 {
+		if isBounded && !wait.at.Add(wait.wait).Before(latest) {
 			r.failf("(f) %s began a wait of %s, %s before the last deadline", client.name, wait.wait, latest.Sub(wait.at))
 		}
 	}
