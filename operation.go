@@ -205,16 +205,12 @@ func (o *operation) settle(d decision) decision {
 	return o.overAllAttempts(d)
 }
 
-// overAllAttempts remembers what this attempt taught, and widens the decision to what is known over all attempts.
+// overAllAttempts widens the decision to what is known over all attempts.
 func (o *operation) overAllAttempts(d decision) decision {
-	o.hasReached = o.hasReached || d.effect == NotExecuted
+	o.remember(&d)
 	if o.hasReached && d.effect == NotSent {
 		d.effect = NotExecuted
 	}
-	o.isCalledDone = o.isCalledDone || d.effect == Executed
-	o.uncertain = o.uncertain || o.isCalledDone || d.effect == Unknown
-	o.isLost = o.isLost || o.isCalledDone || d.effect == Unknown && !d.isInFlight()
-	o.mayBeUnderWay = o.mayBeUnderWay || d.effect == Unknown && !d.hasConflict
 	if o.uncertain && d.disposition == RetryLater {
 		d.effect = Unknown
 	}
@@ -222,6 +218,16 @@ func (o *operation) overAllAttempts(d decision) decision {
 		d.marks = appendMark(d.marks, ErrOutcomeUnknown)
 	}
 	return d
+}
+
+// remember keeps what an attempt taught.
+func (o *operation) remember(d *decision) {
+	isUnknown := d.effect == Unknown
+	o.hasReached = o.hasReached || d.effect == NotExecuted
+	o.isCalledDone = o.isCalledDone || d.effect == Executed
+	o.uncertain = o.uncertain || o.isCalledDone || isUnknown
+	o.isLost = o.isLost || o.isCalledDone || isUnknown && !d.isInFlight()
+	o.mayBeUnderWay = o.mayBeUnderWay || isUnknown && !d.hasConflict
 }
 
 // isInFlight reports an answer that says the first request is still at work: it is awaited, not lost.

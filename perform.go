@@ -425,7 +425,8 @@ func (c *Client) answerRecorded(record *Record, intent *Intent) (*document, *Err
 		}
 		err := c.reusedError(intent, disposition)
 		if intent.Reconciling {
-			err.detail = "the journal holds this key for another kind of write, " + strconv.Quote(string(record.Operation)) + ", of which Client.Reconcile tells"
+			kind := strconv.Quote(string(record.Operation))
+			err.detail = "the journal holds this key for another kind of write, " + kind + ", of which Client.Reconcile tells"
 		}
 		return nil, err
 	case AdmitElsewhere:

@@ -179,12 +179,7 @@ func (o *operation) conclude(found finding) decision {
 		d.disposition, d.next, d.detail = RetryLater, NextReconcile, detailPending
 		return d
 	case foundFailed:
-		if found.mayBeOld && o.mayBeUnderWay {
-			return d.failedBefore()
-		}
-		d.effect, d.disposition, d.reason, d.next = NotExecuted, NeedsManualReview, ReasonFailed, o.rules.FailedNext
-		d.says = o.rules.FailedHint
-		return d
+		return o.failed(d, found.mayBeOld)
 	case foundEmpty:
 		if !o.rules.EmptyProves {
 			return o.unlearned(found.answer, detailEmpty+", which its page does not document as proof for this operation")
@@ -216,13 +211,16 @@ func (o *operation) conclude(found finding) decision {
 	return o.unlearned(found.answer, "the lookup taught nothing")
 }
 
-// failedBefore is for a row that says failed after another try whose own outcome nobody knows: the try may still be under way. The same
-// bytes may be tried once more, since the key guards them; others must not take their place.
-func (d *decision) failedBefore() decision {
-	d.disposition, d.reason, d.next = NeedsManualReview, ReasonFailed, NextReview
-	d.marks = []error{ErrOutcomeUnknown}
-	d.detail = detailFailedBefore
-	return *d
+// failed is for a row that says so. After another try whose own outcome nobody knows it may be from before that try, which may still be
+// under way: the same bytes may be tried once more, since the key guards them, and others must not take their place.
+func (o *operation) failed(d decision, mayBeOld bool) decision {
+	d.disposition, d.reason = NeedsManualReview, ReasonFailed
+	if mayBeOld && o.mayBeUnderWay {
+		d.next, d.marks, d.detail = NextReview, []error{ErrOutcomeUnknown}, detailFailedBefore
+		return d
+	}
+	d.effect, d.next, d.says = NotExecuted, o.rules.FailedNext, o.rules.FailedHint
+	return d
 }
 
 // unlearned is for a lookup after which nobody knows more than before.

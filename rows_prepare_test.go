@@ -38,6 +38,7 @@ func preparedCases(t *testing.T, provider string) []preparedCase {
 			operation.Retention = &unavez.RetentionParams{Extra: map[string]any{"cveRetenc": "25"}}
 		case unavez.PayoutCreate:
 			operation.Payout = payoutParams()
+		case unavez.RawOperation: // it is tested below
 		}
 		cases = append(cases, preparedCase{c, operation})
 	}

@@ -82,14 +82,7 @@ func (f *finder) visit(node ast.Node) bool {
 	case *ast.GenDecl:
 		return f.visitDeclaration(node)
 	case *ast.CaseClause:
-		for _, statement := range node.Body {
-			ast.Inspect(statement, f.visit)
-		}
-		for _, expression := range node.List {
-			if !isWord(expression) {
-				ast.Inspect(expression, f.visit)
-			}
-		}
+		f.visitCase(node)
 		return false
 	case *ast.BinaryExpr:
 		f.addOperator(node)
@@ -114,6 +107,18 @@ func (f *finder) visit(node ast.Node) bool {
 		}
 	}
 	return true
+}
+
+// visitCase leaves the words alone that a case asks for.
+func (f *finder) visitCase(node *ast.CaseClause) {
+	for _, statement := range node.Body {
+		ast.Inspect(statement, f.visit)
+	}
+	for _, expression := range node.List {
+		if !isWord(expression) {
+			ast.Inspect(expression, f.visit)
+		}
+	}
 }
 
 // visitDeclaration looks into a declaration of constants for durations only.
@@ -148,33 +153,22 @@ func (f *finder) addDuration(node *ast.BinaryExpr) {
 }
 
 func (f *finder) addOperator(node *ast.BinaryExpr) {
-	before, after := node.Op.String(), ""
-	function, infix, end := "", ", ", ""
-	switch node.Op {
-	case token.EQL:
-		f.wrap(node, "mutantFlip", "", before, "!=")
-		return
-	case token.NEQ:
-		f.wrap(node, "mutantFlip", "", before, "==")
-		return
-	case token.LSS:
-		function, after = "mutantLess", "<="
-	case token.LEQ:
-		function, after = "mutantLessOrEqual", "<"
-	case token.GTR:
-		function, after = "mutantGreater", ">="
-	case token.GEQ:
-		function, after = "mutantGreaterOrEqual", ">"
-	case token.LAND:
-		function, after, infix, end = "mutantAnd", "||", ", func() bool { return (", ") }"
-	case token.LOR:
-		function, after, infix, end = "mutantOr", "&&", ", func() bool { return (", ") }"
-	default:
+	const deferred, closing = ", func() bool { return (", ") }"
+	operators := map[token.Token]struct{ function, after, infix, end string }{
+		token.EQL: {"mutantFlip", "!=", "", ""}, token.NEQ: {"mutantFlip", "==", "", ""},
+		token.LSS: {"mutantLess", "<=", ", ", ""}, token.LEQ: {"mutantLessOrEqual", "<", ", ", ""},
+		token.GTR: {"mutantGreater", ">=", ", ", ""}, token.GEQ: {"mutantGreaterOrEqual", ">", ", ", ""},
+		token.LAND: {"mutantAnd", "||", deferred, closing}, token.LOR: {"mutantOr", "&&", deferred, closing},
+	}
+	operator, found := operators[node.Op]
+	if !found {
 		return
 	}
-	f.wrap(node, function, end, before, after)
-	last := &f.found[len(f.found)-1]
-	last.operator, last.infix = f.files.Position(node.OpPos).Offset, infix
+	f.wrap(node, operator.function, operator.end, node.Op.String(), operator.after)
+	if operator.infix != "" {
+		last := &f.found[len(f.found)-1]
+		last.operator, last.infix = f.files.Position(node.OpPos).Offset, operator.infix
+	}
 }
 
 // addFlag changes what a rule asks for and says beside its words: without a status it matches nothing, without a code everything. It

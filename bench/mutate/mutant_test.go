@@ -102,7 +102,7 @@ func TestMutantChangesNothingUntilItIsSwitchedOn(t *testing.T) {
 	}
 	program := func(args ...string) string {
 		binary := filepath.Join(t.TempDir(), "sample")
-		command := exec.Command("go", append(append([]string{"build", "-o", binary}, args...), file.path)...) //nolint:gosec // our own sample
+		command := exec.Command("go", append(append([]string{"build", "-o", binary}, args...), file.path)...)
 		command.Dir = folder
 		if output, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, output)
@@ -110,7 +110,7 @@ func TestMutantChangesNothingUntilItIsSwitchedOn(t *testing.T) {
 		return binary
 	}
 	said := func(binary, number string) string {
-		command := exec.Command(binary) //nolint:gosec // what was just built
+		command := exec.Command(binary)
 		command.Env = append(os.Environ(), switchVariable+"="+number)
 		output, err := command.Output()
 		if err != nil {

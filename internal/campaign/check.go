@@ -82,8 +82,8 @@ func (r *run) isTrueReason(c *call, failure *unavez.Error, effects []entry) bool
 	record := r.network.records[c.operation]
 	provider := r.history.Operations[c.operation].Account.Provider
 	switch failure.Reason {
-	case unavez.ReasonFailed: // said of an earlier try, it does not exclude that a later one is done
-		return len(effects) == 0 || failure.Effect == unavez.Unknown
+	case unavez.ReasonFailed:
+		return mayHaveFailed(failure, effects)
 	case unavez.ReasonNeverArrived:
 		return record.mayLookEmpty(c, failure, effects)
 	case unavez.ReasonUnknownStatus: // at Ipsofactura a row without a fiscal folio is one
@@ -103,6 +103,11 @@ func (r *run) isTrueReason(c *call, failure *unavez.Error, effects []entry) bool
 	case unavez.ReasonDuplicate, unavez.ReasonKeyReused, unavez.ReasonStampedBefore, unavez.ReasonOtherProvider:
 	}
 	return false
+}
+
+// mayHaveFailed: said of an earlier try, it does not exclude that a later one is done.
+func mayHaveFailed(failure *unavez.Error, effects []entry) bool {
+	return len(effects) == 0 || failure.Effect == unavez.Unknown
 }
 
 // mayLookEmpty reports that a list may have been empty when it was asked for. The journal repeats what was true when it was found.

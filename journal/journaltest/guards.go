@@ -49,6 +49,19 @@ func factsOfBytes() facts {
 			s.ended(Intent("k"), refused(unavez.NextFixNewKey))
 			s.admitted(other("owner-2"), unavez.AdmitReused)
 		},
+		"a failed key is tried again only when a person said so": func(s *check) {
+			s.ended(Intent("k"), review(unavez.ReasonFailed, unavez.NextFixSameKey))
+			s.admitted(ownedBy(Intent("k"), "owner-2"), unavez.AdmitAnswer)
+			s.admitted(other("owner-3"), unavez.AdmitAnswer)
+			retry := other("owner-4")
+			retry.RetriesFailed = true
+			s.admitted(retry, unavez.AdmitSend)
+		},
+	}
+}
+
+func factsOfTwins() facts {
+	return facts{
 		"the twin of a request with an unknown outcome goes on with the recorded bytes": func(s *check) {
 			first := Intent("k")
 			s.ended(first, openWith(unavez.Unknown))
@@ -72,14 +85,6 @@ func factsOfBytes() facts {
 		"the twin of what is done is answered": func(s *check) {
 			s.ended(Intent("k"), done(`{"uuid":"u-1"}`))
 			s.admitted(twin("owner-2"), unavez.AdmitAnswer)
-		},
-		"a failed key is tried again only when a person said so": func(s *check) {
-			s.ended(Intent("k"), review(unavez.ReasonFailed, unavez.NextFixSameKey))
-			s.admitted(ownedBy(Intent("k"), "owner-2"), unavez.AdmitAnswer)
-			s.admitted(other("owner-3"), unavez.AdmitAnswer)
-			retry := other("owner-4")
-			retry.RetriesFailed = true
-			s.admitted(retry, unavez.AdmitSend)
 		},
 	}
 }

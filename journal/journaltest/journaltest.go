@@ -33,7 +33,7 @@ const Lease = time.Minute
 func Run(t *testing.T, open func(t *testing.T, check func(*testing.T, Subject))) {
 	t.Helper()
 	for _, facts := range []facts{
-		factsOfBegin(), factsOfClaims(), factsOfBytes(), factsOfGuards(), factsOfFinish(), factsOfResolve(), factsOfConcurrency(),
+		factsOfBegin(), factsOfClaims(), factsOfBytes(), factsOfTwins(), factsOfGuards(), factsOfFinish(), factsOfResolve(), factsOfConcurrency(),
 	} {
 		for name, fact := range facts {
 			t.Run(name, func(t *testing.T) {
