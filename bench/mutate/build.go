@@ -142,7 +142,8 @@ func writeOverlay(folder string, files []*finder) (string, error) {
 // build compiles the tests of a package with all mutants in it.
 func build(root, folder, overlay, of string) (string, error) {
 	binary := filepath.Join(folder, strings.NewReplacer(".", "root", "/", "_").Replace(of)+".test")
-	command := exec.CommandContext(context.Background(), "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o", binary, "./"+of) //nolint:gosec // our own arguments
+	args := []string{"test", "-c", "-vet=off", "-overlay=" + overlay, "-o", binary, "./" + of}
+	command := exec.CommandContext(context.Background(), "go", args...) //nolint:gosec // our own arguments
 	command.Dir = root
 	if output, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", of, err, output)
