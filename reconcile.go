@@ -266,6 +266,9 @@ func (d *decision) afterStampedBefore(lost decision) decision {
 }
 
 func (o *operation) askUntilKnown(ctx context.Context, request *Request, lost decision) decision {
+	if ctx.Err() != nil { // an answer that was cut when the last caller left
+		return o.interrupted(ctx, lost, ctx.Err())
+	}
 	if lost.retryAfter > 0 {
 		if ended, isOver := o.pause(ctx, lost); isOver {
 			return ended
