@@ -179,7 +179,7 @@ func TestRowsReconcileOfAKeyOfWhichNothingIsKnown(t *testing.T) {
 		},
 		{
 			fact: "the caller leaves", act: asking, answers: then(silence()), looks: once, deadline: 2 * time.Second, ends: 2,
-			want: retryLater(unavez.Unknown, unavez.NextReconcile, 1).marked(unavez.ErrOutcomeUnknown).causedBy(context.DeadlineExceeded),
+			want: retryLater(unavez.Unknown, unavez.NextReconcile, 1).marked(unavez.ErrOutcomeUnknown).causedBy(context.DeadlineExceeded).saying("the caller's context ended"),
 		},
 	})
 }
@@ -200,6 +200,28 @@ func TestRowsCauseOfACallerWhoLeavesALookupIsKept(t *testing.T) {
 			require.ErrorIs(t, err, unavez.ErrRetryLater, name)
 		})
 	}
+}
+
+func TestRowsTransportErrorOfALookupIsKept(t *testing.T) {
+	t.Parallel()
+	for _, sent := range []reply{noConnection(), lostAnswer()} {
+		b := newMock(t, atFacty).play(sent)
+		_, err := b.client.Invoices.Reconcile(t.Context(), testKey)
+		require.ErrorIs(t, err, sent.err)
+	}
+}
+
+func TestRowsReconcileOfAWriteThatNothingDocumentsSendsNothing(t *testing.T) {
+	t.Parallel()
+	c := caseOf(t, atFacty, unavez.PaymentCancel)
+	runRows(t, atFacty, []row{{
+		fact: "a cancellation of a payment", on: unavez.PaymentCancel, before: endedWith(c, unavez.ErrOutcomeUnknown, lostAnswer()),
+		act: func(ctx context.Context, b *mockBundle, options ...unavez.CallOption) (*result, error) {
+			_, err := b.client.Reconcile(ctx, testKey, options...)
+			return nil, err
+		},
+		want: review(unavez.Unknown, unavez.ReasonOutcomeUnknown, unavez.NextReview).marked(unavez.ErrOutcomeUnknown).with(explains("sat-status")),
+	}})
 }
 
 func TestRowsReconcileOfAnotherKindSendsNothing(t *testing.T) {

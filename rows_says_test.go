@@ -89,6 +89,14 @@ func TestRowsAPersonIsToldWhatThePageSays(t *testing.T) {
 	}
 }
 
+func TestRowsAStateThatDecidesIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"failed", "unknown"} {
+		require.Contains(t, explained(t, atPayouts, answer(200, `{"id":"po_1","status":"`+word+`"}`)), "the provider's status is "+word)
+	}
+	require.NotContains(t, explained(t, atPayouts, answer(400, errorBody(atPayouts, "x"))), "the provider's status is")
+}
+
 func TestRowsAPersonIsNotToldWhatThePageSaysOfAnotherCode(t *testing.T) {
 	t.Parallel()
 	for status, says := range map[int]string{502: "upstream", 503: "nobody can pay", 429: "more slowly"} {
