@@ -136,8 +136,8 @@ func (c *Client) readRow(intent *Intent, rows *Rows, found finding, row Object, 
 	state, isListed := rows.Words[fields.status]
 	proven := fields.proves(rows.Proof)
 	switch {
-	case intent.Key != "" && c.profile.Document.namesAnotherKey(row, intent.Key):
-		found.state = foundMismatch // it was found by its identity, and names another key
+	case intent.Key != "" && rows.Proof != ProofObject && c.profile.Document.namesAnotherKey(row, intent.Key):
+		found.state = foundMismatch // found by its identity; only what is asked of a cancellation may name the key of something else
 	case rows.Words == nil && proven, state == RowDone && proven:
 		found.state = foundDone
 		found.document = c.newDocument(intent, answer, fields)

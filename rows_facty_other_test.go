@@ -82,6 +82,10 @@ func TestRowsFactyPaymentThatIsOnlyRecorded(t *testing.T) {
 			sends: []float64{0}, want: aDocument(),
 		},
 		{
+			fact: "an id beside the code of a stamp that was made before proves nothing", on: on, act: create(false),
+			answers: then(answer(201, `{"paymentId":"pay_1","code":"CFDI307"}`), stamped()), sends: []float64{0}, looks: []float64{0}, want: aDocument(),
+		},
+		{
 			fact: "a stamp that was asked for is not proved by paymentId", on: on, act: create(true), answers: then(answer(201, `{"paymentId":"pay_1"}`), stamped()),
 			sends: []float64{0}, looks: []float64{0}, want: aDocument(),
 		},
@@ -99,6 +103,10 @@ func TestRowsFactyCancel(t *testing.T) {
 		{fact: "2xx object is the cancellation", on: on, answers: then(answer(200, `{"ok":true}`)), sends: []float64{0}, want: aDocument()},
 		{fact: "refused dial is sent again", on: on, answers: then(noConnection(), answer(200, `{}`)), sends: []float64{0, 1}, want: aDocument()},
 		{fact: "lost, then Cancelado", on: on, answers: then(lostAnswer(), sat("Cancelado")), sends: []float64{0}, looks: []float64{0}, want: aDocument()},
+		{
+			fact: "lost, then Cancelado with the key of the invoice", on: on, looks: []float64{0}, sends: []float64{0},
+			answers: then(lostAnswer(), answer(200, `{"estado":"Cancelado","idempotencyKey":"mi-erp:test:factura:1"}`)), want: aDocument(),
+		},
 		{
 			fact: "lost, then Vigente: never sent again", on: on, answers: then(lostAnswer(), sat("Vigente")), sends: []float64{0}, looks: []float64{0},
 			want: unknownOutcome(unavez.NextReconcile, 1).http(200, "").with(explains(hint)).saying("the provider's record does not prove the outcome"),

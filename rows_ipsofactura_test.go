@@ -71,6 +71,10 @@ func TestRowsIpsofacturaAnswers(t *testing.T) {
 			want: unknownOutcome(unavez.NextResend, 60).http(503, "STAMPING_OUTCOME_UNKNOWN"),
 		},
 		{
+			fact: "503 STAMPING_OUTCOME_UNKNOWN with two waits: the header counts", answers: then(outcomeUnknown("2", "7"), answer(201, success)), sends: []float64{0, 2},
+			want: aDocument(),
+		},
+		{
 			fact: "503 STAMPING_OUTCOME_UNKNOWN is waited for where the cap allows it", options: []unavez.CallOption{unavez.WithMaxWait(at(60)[0])},
 			answers: then(outcomeUnknown("60", "60"), inFlightAnswers()[provider], answer(201, success, "Idempotency-Replayed: true")),
 			sends:   []float64{0, 60, 62}, want: aDocument(),
