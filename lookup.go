@@ -80,12 +80,11 @@ func (c *Client) read(intent *Intent, rows *Rows, x *exchange) finding {
 		return finding{answer: c.judgeTransport(x)}
 	}
 	found := finding{answer: c.newDecision(x.answer)}
-	found.answer.effect = NotExecuted
 	switch status := x.answer.Status; {
 	case status == http.StatusNotFound && rows.MayBeAbsent:
 		found.state = foundEmpty
 		return found
-	case status < 200 || status > 299:
+	case status/100 != 2:
 		found.answer = c.judgeFailure(x.answer)
 		return found
 	case x.answer.Truncated || !json.Valid(x.answer.Body):

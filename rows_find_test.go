@@ -142,7 +142,11 @@ func TestRowsIpsofacturaReconcileByIdentity(t *testing.T) {
 		"word beside the proof": {
 			`[{"serie":"B","folio":"77","rfc_emisor":"EKU9003173C9","status":"loquesea","folio_fiscal":"` + testUUID + `"}]`, aDocument(),
 		},
-		"empty object": {`{}`, nothing.http(200, "")}, "message": {`{"message":"x"}`, nothing.http(200, "")}, "data null": {`{"data":null}`, nothing.http(200, "")},
+		"an object with a list that is none, and a row": {`{"data":null,` + ourCFDI[1:], nothing.http(200, "")},
+		"an object that has only an id":                 {`{"id":"cfdi_9"}`, odd(unavez.ReasonKeyMismatch)},
+		"an object that has only a uuid":                {`{"folio_fiscal":"` + testUUID + `"}`, odd(unavez.ReasonKeyMismatch)},
+		"an object that has only a status":              {`{"status":"x"}`, odd(unavez.ReasonKeyMismatch)},
+		"empty object":                                  {`{}`, nothing.http(200, "")}, "message": {`{"message":"x"}`, nothing.http(200, "")}, "data null": {`{"data":null}`, nothing.http(200, "")},
 		"rows are texts": {`["x"]`, nothing.http(200, "")}, "text": {`"x"`, nothing.http(200, "")}, "HTML": {`<html/>`, nothing.http(200, "")},
 	}
 	reference := unavez.WithReference(unavez.InvoiceRef{Issuer: "EKU9003173C9", Series: "B", Folio: "77"})

@@ -74,7 +74,7 @@ func findings() map[string]row {
 	for _, body := range []string{
 		`{}`, `{"invoices":null}`, `{"data":[{"a":1}]}`, `{"invoices":[],"next":"p2"}`, `[]`, `{"invoices":{"a":1}}`, `{"invoices":"x"}`, `{"Invoices":[]}`,
 		`{"invoices":[],"hasMore":true}`, `{"invoices":[null]}`, `{"invoices":["x"]}`, `{"invoices":[[]]}`, `null`, `7`, `{"invoices":[],"invoices":[]}`,
-		`{"invoices":[],"total":3}`, `{"invoices":[],"nextCursor":"a"}`, `{"error":"x"}`,
+		`{"invoices":[],"total":3}`, `{"invoices":[],"nextCursor":"a"}`, `{"error":"x"}`, found("stamped"),
 	} {
 		rows["shape "+body] = row{answers: then(answer(200, body)), want: nothing.http(200, "")}
 	}
