@@ -2,9 +2,11 @@ package unavez_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -332,4 +334,24 @@ func TestCallerThatLeavesDuringAWaitDoesNotKeepTheOthersAsleep(t *testing.T) {
 		require.Equal(t, 2*time.Second, time.Since(began), "nobody is left who could wait 20 s: %v", err)
 		require.Equal(t, 20*time.Second, requireError(t, err).RetryAfter)
 	})
+}
+
+func TestAnswerThatCameAsTheCallerLeftIsBelieved(t *testing.T) {
+	t.Parallel()
+	for _, provider := range allProviders() {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			transport := roundTripper(func(r *http.Request) (*http.Response, error) {
+				_, err := io.Copy(io.Discard, r.Body)
+				cancel()
+				synctest.Wait()
+				return &http.Response{
+					StatusCode: http.StatusBadRequest, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(errorBody(provider, "X"))),
+				}, err
+			})
+			_, err := mainCase(t, provider).do(ctx, newClient(t, provider, testHost, transport), testKey)
+			require.ErrorIs(t, err, unavez.ErrRefused, provider)
+			require.Equal(t, http.StatusBadRequest, requireError(t, err).HTTPStatus)
+		})
+	}
 }
