@@ -355,3 +355,23 @@ func TestAnswerThatCameAsTheCallerLeftIsBelieved(t *testing.T) {
 		})
 	}
 }
+
+func TestCallerThatLeavesDuringAWaitEndsNothingForWhoCanWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := mainCase(t, atIpsofactura)
+		b := newMock(t, atIpsofactura).play(answer(503, `{}`, "Retry-After: 20").late(time.Second), answer(201, c.success))
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		other, leave := context.WithCancel(t.Context())
+		time.AfterFunc(2*time.Second, leave)
+		go func() {
+			time.Sleep(time.Millisecond)
+			_, _ = c.do(other, b.client, testKey)
+		}()
+		_, err := c.do(ctx, b.client, testKey)
+		require.NoError(t, err)
+		require.Equal(t, 21*time.Second, time.Since(began))
+	})
+}

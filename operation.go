@@ -393,7 +393,7 @@ func (o *operation) sleep(ctx context.Context) error {
 			o.waited += o.wait
 			return nil
 		case <-o.flight.left: // whoever stays may have a deadline that comes before the end of the wait
-			if ctx.Err() == nil && o.isPastDeadline(time.Until(end)) {
+			if o.isPastDeadline(time.Until(end)) {
 				return errInVain
 			}
 		}
