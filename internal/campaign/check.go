@@ -83,7 +83,7 @@ func (r *run) isTrueReason(c *call, failure *unavez.Error, effects []entry) bool
 	provider := r.history.Operations[c.operation].Account.Provider
 	switch failure.Reason {
 	case unavez.ReasonFailed:
-		return mayHaveFailed(failure, effects)
+		return record.mayHaveFailed(c, failure, effects)
 	case unavez.ReasonNeverArrived:
 		return record.mayLookEmpty(c, failure, effects)
 	case unavez.ReasonUnknownStatus: // at Ipsofactura a row without a fiscal folio is one
@@ -105,9 +105,9 @@ func (r *run) isTrueReason(c *call, failure *unavez.Error, effects []entry) bool
 	return false
 }
 
-// mayHaveFailed: said of an earlier try, it does not exclude that a later one is done.
-func mayHaveFailed(failure *unavez.Error, effects []entry) bool {
-	return len(effects) == 0 || failure.Effect == unavez.Unknown
+// mayHaveFailed: said of an earlier try, it does not exclude that a later one is done; and a journal knows of no later one at another's.
+func (t *traffic) mayHaveFailed(c *call, failure *unavez.Error, effects []entry) bool {
+	return len(effects) == 0 || failure.Effect == unavez.Unknown || t.isForeignTo(c.process.journal)
 }
 
 // mayLookEmpty reports that a list may have been empty when it was asked for. The journal repeats what was true when it was found.

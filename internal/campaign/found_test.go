@@ -114,3 +114,18 @@ func TestFoundADecisionThatWasNeverSentIsGoneOnWith(t *testing.T) {
 	h.Processes[0].Latency = 2 * time.Second
 	requireUnbroken(t, h)
 }
+
+// Seed 1155402: a process with a journal of its own repeats that a key failed, after another one has tried it again with success. That is the
+// limit of such a journal, which the check had not known.
+func TestFoundAJournalOfItsOwnRepeatsWhatFailed(t *testing.T) {
+	t.Parallel()
+	by := func(process int, step campaign.Step) campaign.Step {
+		step.Process, step.Insists = process, true
+		return step
+	}
+	rejected := campaign.Fault{Fault: sandbox.Reject("CFDI40103"), IsVerdict: true}
+	h := history(campaign.Facty, campaign.Invoice, []campaign.Fault{rejected}, nil,
+		by(0, perform(0)), by(1, perform(time.Second)), by(0, retryFailed(20*time.Minute)), by(1, perform(2*time.Hour)))
+	h.IsDurable, h.Processes = false, []campaign.Process{{}, {}}
+	requireUnbroken(t, h)
+}
