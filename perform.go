@@ -278,7 +278,7 @@ func (o *operation) adopt(record *Record) {
 		o.setRules(o.client.rulesByName(record.Operation))
 	}
 	o.isReconcile = o.intent.Reconciling
-	o.uncertain = record.MayBeExecuted() && record.Fingerprint == o.intent.Fingerprint
+	o.uncertain = record.MayBeExecuted() && record.isOf(&o.intent)
 	o.isLost, o.mayBeUnderWay = o.uncertain, o.uncertain
 	o.hasReached = record.Result.Effect == NotExecuted
 	o.earlierWrites = record.Writes

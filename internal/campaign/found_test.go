@@ -129,3 +129,20 @@ func TestFoundAJournalOfItsOwnRepeatsWhatFailed(t *testing.T) {
 	h.IsDurable, h.Processes = false, []campaign.Process{{}, {}}
 	requireUnbroken(t, h)
 }
+
+// Seed 1297508: after a list that lagged, the same invoice without the decision was called not sent, though the bytes before it had stamped.
+func TestFoundATwinInheritsWhatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	pending := campaign.Fault{Fault: sandbox.StayPending(80 * time.Hour), Settles: 80 * time.Hour}
+	decided := retryFailed(0)
+	decided.How.Timeout, decided.How.MaxAttempts, decided.How.MaxWait = 30*time.Second, 2, 90*time.Second
+	refused := perform(2 * time.Hour)
+	refused.RefusedDials, refused.Insists = 6, true
+	later := perform(124 * time.Hour)
+	later.Operation = 1
+	h := history(campaign.Facty, campaign.Invoice, []campaign.Fault{pending}, faults(sandbox.Pass(), sandbox.IgnoreFilter(), sandbox.LagLookup(2*time.Minute)),
+		decided, ask(time.Minute), refused, later)
+	h.Operations = append(h.Operations, campaign.Operation{Number: 1, Account: h.Operations[0].Account, Kind: campaign.Retention})
+	h.Writes, h.Lookups = append(h.Writes, nil), append(h.Lookups, nil)
+	requireUnbroken(t, h)
+}
