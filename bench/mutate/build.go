@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -85,7 +86,7 @@ func (f *finder) withAll(first int) []byte {
 		edits = append(edits, edit{offset: offset, length: len("const"), text: "var", kind: isMiddle})
 	}
 	slices.SortFunc(edits, func(a, b edit) int {
-		return cmpAll(a.offset-b.offset, a.kind-b.kind, a.tie-b.tie)
+		return cmp.Or(a.offset-b.offset, a.kind-b.kind, a.tie-b.tie)
 	})
 	var changed bytes.Buffer
 	at := 0
@@ -96,15 +97,6 @@ func (f *finder) withAll(first int) []byte {
 	}
 	changed.Write(f.source[at:])
 	return changed.Bytes()
-}
-
-func cmpAll(differences ...int) int {
-	for _, difference := range differences {
-		if difference != 0 {
-			return difference
-		}
-	}
-	return 0
 }
 
 // writeOverlay writes the changed files into folder, and the list that tells the compiler which ones they stand for. Mutants count from

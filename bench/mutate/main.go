@@ -45,7 +45,7 @@ func main() {
 func run() (survived int, err error) {
 	root := flag.String("root", "..", "the module of the core")
 	names := flag.String("files", strings.Join(decisive(), ","), "the files that are changed")
-	only := flag.String("only", "", "the beginning of a mutant as it is listed; only those are run")
+	only := flag.String("only", "", "a part of a mutant as it is listed; only those that have it are run")
 	isListed := flag.Bool("list", false, "list the mutants and run nothing")
 	sample := flag.Int("sample", 0, "how many mutants are run, picked at random; 0 for all")
 	seed := flag.Uint64("seed", 1, "what the sample is picked by")

@@ -88,10 +88,10 @@ func (r *runner) all(mutants []numbered) int {
 		lock     sync.Mutex
 		survived int
 	)
-	waiting := make(chan numbered)
+	queue := make(chan numbered)
 	for range r.workers {
 		group.Go(func() {
-			for mutant := range waiting {
+			for mutant := range queue {
 				began := time.Now()
 				by := r.seenBy(mutant.number)
 				lock.Lock()
@@ -106,9 +106,9 @@ func (r *runner) all(mutants []numbered) int {
 		})
 	}
 	for _, mutant := range mutants {
-		waiting <- mutant
+		queue <- mutant
 	}
-	close(waiting)
+	close(queue)
 	group.Wait()
 	fmt.Printf("%d mutants: %d seen, %d survived\n", len(mutants), len(mutants)-survived, survived)
 	return survived
